@@ -1,0 +1,1 @@
+"""What trajectories say: kernels, beliefs, stopping, statistics, tables, figures and reports."""

@@ -1,0 +1,1 @@
+"""One SQL file per table or figure."""

@@ -1,0 +1,1 @@
+"""The command line: parses, composes the rooms, prints."""

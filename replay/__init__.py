@@ -1,0 +1,1 @@
+"""Frozen evidence replayed: frames, canvases, verification, representations, predictors and swaps."""

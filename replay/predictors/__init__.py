@@ -1,0 +1,1 @@
+"""Predictors: what reads evidence."""

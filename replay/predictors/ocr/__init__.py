@@ -1,0 +1,1 @@
+"""RapidOCR as a predictor (extra `ocr`)."""

@@ -1,0 +1,1 @@
+"""The calibrated reader of partial canvases."""

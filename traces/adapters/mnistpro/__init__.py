@@ -1,0 +1,1 @@
+"""Run folders of the official MNIST-PRO runner."""

@@ -1,0 +1,1 @@
+"""Fresh traces: policies that act in the bundled world."""
