@@ -17,6 +17,7 @@ ParseStatus = Literal["ok", "repaired", "no_answer", "wrong_length", "unparseabl
 REASONS: dict[str, str] = {
     "not_recorded": "the log does not say",
     "ambiguous": "the log allows more than one reading",
+    "recovered": "recovered from pictures: which windows is certain, how often each was visited is not",
     "conflicting": "parts of the log contradict each other",
     "canvas_unknown": "the hidden canvas is neither recorded nor rebuildable",
     "canvas_partial": "the canvas is assembled from glimpses and known only in part",

@@ -217,6 +217,8 @@ class Episode(Usage):
 
     def windows(self) -> list[Point] | None:
         """Windows of the shown glimpses, or None where one of them is unknown."""
+        if "glimpses" in (self.reasons or {}):
+            return None
         windows = [glimpse.window for glimpse in self.glimpses()]
         return None if not windows or None in windows else windows  # type: ignore[return-value]
 
