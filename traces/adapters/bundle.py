@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -40,6 +41,8 @@ class FolderBundle:
         self.root = root
         self.name = name if name is not None else root.name
         self._names = sorted(names) if names is not None else None
+        self._real_root = os.path.realpath(root)
+        self._inside: dict[str, bool] = {}
 
     def names(self) -> Sequence[str]:
         """Relative paths of all files below the folder."""
@@ -49,17 +52,25 @@ class FolderBundle:
 
     def read(self, name: str) -> bytes:
         """Bytes of a file below the folder."""
-        return self._path(name).read_bytes()
+        with open(self._path(name), "rb", buffering=0) as file:
+            return file.read()
 
     def open(self, name: str) -> BinaryIO:
         """A file below the folder, opened for reading."""
-        return self._path(name).open("rb")
+        return open(self._path(name), "rb")
 
-    def _path(self, name: str) -> Path:
-        path = self.root / name
-        if not path.resolve().is_relative_to(self.root.resolve()):
+    def _path(self, name: str) -> str:
+        # Resolving every path costs more than reading it: folders are resolved once, files only where they are links.
+        path = os.path.join(self._real_root, name)
+        folder = os.path.dirname(path)
+        if folder not in self._inside:
+            self._inside[folder] = self._is_inside(folder)
+        if not self._inside[folder] or (os.path.islink(path) and not self._is_inside(path)):
             raise FileNotFoundError(f"{name} lies outside {self.name}")
         return path
+
+    def _is_inside(self, path: str) -> bool:
+        return Path(os.path.realpath(path)).is_relative_to(self._real_root)
 
 
 def file_bundle(path: Path) -> FolderBundle:
