@@ -15,8 +15,8 @@ from ...schemas import SourceFile
 class Bundle(Protocol):
     """A folder or a single file.
 
-    `name` is the folder's or file's own name. `names()` lists the files that make up the source; `read` and `open`
-    also reach files beside them (pictures of a transcript) by a path relative to the same root.
+    `name` is the folder's or file's own name. `names()` lists the files that make up the source; `read` and
+    `open` also reach files beside them (pictures of a transcript) by a path relative to the same root.
     """
 
     name: str
@@ -47,7 +47,8 @@ class FolderBundle:
     def names(self) -> Sequence[str]:
         """Relative paths of all files below the folder."""
         if self._names is None:
-            self._names = sorted(p.relative_to(self.root).as_posix() for p in self.root.rglob("*") if p.is_file())
+            files = (path for path in self.root.rglob("*") if path.is_file())
+            self._names = sorted(path.relative_to(self.root).as_posix() for path in files)
         return self._names
 
     def read(self, name: str) -> bytes:
@@ -60,7 +61,7 @@ class FolderBundle:
         return open(self._path(name), "rb")
 
     def _path(self, name: str) -> str:
-        # Resolving every path costs more than reading it: folders are resolved once, files only where they are links.
+        # Resolving every path costs more than reading it: folders are resolved once, files only if links.
         path = os.path.join(self._real_root, name)
         folder = os.path.dirname(path)
         if folder not in self._inside:
@@ -136,5 +137,6 @@ class RecordingBundle:
 
     def digest(self) -> str:
         """Digest over everything read: the same files give the same one."""
-        lines = sorted(f"{s.path}\0{s.sha256}\0{s.adapter}\0{s.adapter_version}" for s in self.sources.values())
+        sources = self.sources.values()
+        lines = sorted(f"{s.path}\0{s.sha256}\0{s.adapter}\0{s.adapter_version}" for s in sources)
         return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()

@@ -11,7 +11,7 @@ from ..world.canvas import OUTLINE_COLOR
 
 
 class FoundWindow(NamedTuple):
-    """A window seen in a picture: position, side in pixels (None where the canvas edge hides it), outlined or not."""
+    """A window seen in a picture: position, side (None where the canvas edge hides it), outlined or not."""
 
     position: Point
     side: int | None
@@ -56,7 +56,7 @@ def find_window(frame: np.ndarray) -> FoundWindow:
     if outlined and _extent(outline[:, :, None]) != (0, 0, x1 - x0, y1 - y0):
         raise WindowNotFound("image_unexpected", "something besides one window is to be seen")
     height, width = frame.shape[:2]
-    # The outline's far corner is inclusive: it is one pixel wider than the window, unless the canvas ends there.
+    # The outline's far corner is inclusive: one pixel wider than the window, unless the canvas ends there.
     wide = None if outlined and x1 == width else x1 - x0 - outlined
     high = None if outlined and y1 == height else y1 - y0 - outlined
     if wide is None and high is None:
