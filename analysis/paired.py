@@ -99,5 +99,5 @@ def _row(key: Group, part: str, pairs: Sequence[Pair], excluded: int) -> dict[st
         "difference_interval": difference,
         "only_original": only_original,
         "only_swapped": only_swapped,
-        "p": mcnemar(only_original, only_swapped),
+        "p": mcnemar(only_original, only_swapped) if n else None,
     }

@@ -220,18 +220,31 @@ def warn(text: str) -> None:
 
 
 def show_table(
-    rows: Sequence[dict[str, Any]], columns: dict[str, str], *, title: str | None = None, right: Iterable[str] = ()
+    rows: Sequence[dict[str, Any]],
+    columns: dict[str, str],
+    *,
+    title: str | None = None,
+    right: Iterable[str] = (),
+    blank: str = "–",
 ) -> None:
-    """Print rows as an aligned table: `columns` maps keys to headings, `right` names right-aligned ones."""
+    """Print rows as an aligned table.
+
+    Args:
+        rows: values by key; what is null or missing shows as `blank`.
+        columns: headings by key, in order.
+        title: line above the table.
+        right: keys of the right-aligned columns, which are never broken.
+        blank: what stands for nothing.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for key, heading in columns.items():
-        table.add_column(heading, justify="right" if key in right else "left", overflow="fold")
+        table.add_column(heading, justify="right" if key in right else "left", overflow="fold", no_wrap=key in right)
     for row in rows:
-        table.add_row(*(Text(cell(row.get(key))) for key in columns))
+        table.add_row(*(Text(blank if row.get(key) is None else cell(row[key])) for key in columns))
     console(error=OPTIONS.json).print(table)
 
 

@@ -195,34 +195,39 @@ def _report_swap(total: Outcome, rows: list[dict[str, Any]], dry_run: bool) -> N
 
 
 def show_swap(rows: list[dict[str, Any]]) -> None:
-    """Print the paired table: percent with 95 % intervals, one run and predictor after the other."""
-    shown = []
+    """Print the paired table: percent with 95 % intervals, a heading for each run, predictor and representation."""
+    shown: list[dict[str, Any]] = []
     for row in rows:
-        p = row["p"]
+        if row["part"] == "all":
+            excluded = f", {row['n_excluded']} left out" if row["n_excluded"] else ""
+            at = "" if row["at"] == "last" else f" at glimpse {row['at']}"
+            shown.append({"what": f"{row['run']} · {row['predictor']} reads {row['representation']}{at}{excluded}"})
         shown.append(
             {
-                **row,
-                "run": row["run"] if row["part"] == "all" else "",
-                "predictor": row["predictor"] if row["part"] == "all" else "",
+                "what": f"  {row['part']}",
+                "n": row["n"],
                 "original": percent(row["original"], row["original_interval"]),
                 "swapped": percent(row["swapped"], row["swapped_interval"]),
                 "difference": percent(row["difference"], row["difference_interval"]),
-                "discordant": f"{row['only_original']}/{row['only_swapped']}",
-                "p": "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}",
+                "discordant": f"{row['only_original']} / {row['only_swapped']}",
+                "p": p_text(row["p"]),
             }
         )
     columns = {
-        "run": "run",
-        "predictor": "predictor",
-        "part": "episodes",
+        "what": "episodes",
         "n": "n",
-        "original": "original %",
-        "swapped": "swapped %",
+        "original": "agent %",
+        "swapped": "predictor %",
         "difference": "difference",
-        "discordant": "only o/s",
+        "discordant": "only a/p",
         "p": "McNemar p",
     }
-    show_table(shown, columns, right=("n", "original", "swapped", "difference", "discordant", "p"))
+    show_table(shown, columns, right=("n", "original", "swapped", "difference", "discordant", "p"), blank="")
+
+
+def p_text(p: float | None) -> str:
+    """A p value, to three digits."""
+    return "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def plot(

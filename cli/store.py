@@ -56,7 +56,7 @@ def runs(
         "model": "model or policy",
         "memory": "memory",
         "level": "digits",
-        "geometry": "window/stride",
+        "geometry": "w/s",
         "episodes": "episodes",
         "accuracy_text": "accuracy % [95 %]",
         "errors": "errors",

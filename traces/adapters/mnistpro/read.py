@@ -172,13 +172,16 @@ def _trajectory(folder: Folder, source_id: str) -> tuple[dict[str, Any] | None, 
 
 
 def _merge(folder: Folder, data: dict[str, Any], entry: dict[str, Any], source_id: str) -> dict[str, Any]:
-    """The trajectory with the control answers that only the summary has; differences are reported."""
+    """The trajectory with what only the summary has (control answers, steps it lost); differences are reported."""
     differing = [key for key, value in entry.items() if key in data and not _same(data[key], value)]
     if differing:
         message = f"differ in {', '.join(differing)}"
         path = f"episode_{source_id}/trajectory.json"
         folder.problems.append(Diagnostic(code="summary_conflict", message=message, path=path))
-    return entry | data
+    merged = entry | data
+    if not isinstance(data.get("trajectory"), list) and isinstance(entry.get("trajectory"), list):
+        merged["trajectory"] = entry["trajectory"]
+    return merged
 
 
 def _same(a: Any, b: Any) -> bool:
