@@ -120,8 +120,14 @@ def greedy_path(
         window: side of the window.
         stride: pixels of a move.
         inset: what the outline takes of a window, from `coverage.inset()`.
+
+    Raises:
+        ValueError: if no window can start there.
     """
     x, y = start
+    height, width = canvas.shape
+    if not (0 <= x <= max(0, width - window) and 0 <= y <= max(0, height - window)):
+        raise ValueError(f"no window of {window} px starts at {start} on a canvas of {width} x {height}")
     return _greedy(np.ascontiguousarray(canvas), int(x), int(y), window, stride, *inset)
 
 

@@ -80,7 +80,9 @@ def compare_paths(
         return undefined(PathComparison, "no_glimpses")
     reasons = {}
     diagonal = float(np.hypot(*seen_a.shape))
-    dtw, pairs = _dtw(windows_a.astype(np.float64), windows_b.astype(np.float64))
+    distance = np.linalg.norm(windows_a[:, None] - windows_b[None], axis=2)
+    pairs = _cheapest_alignment(distance)
+    dtw = float(distance[tuple(pairs.T)].sum())
     medians = _multimatch_medians(without_noops(windows_a), without_noops(windows_b))
     if medians is None:
         reasons |= dict.fromkeys(("shape", "direction", "position"), "too_short")
@@ -99,7 +101,7 @@ def compare_paths(
         lev_actions=lev_actions,
         lev_cells=levenshtein_similarity(*(_words(cells(w, window, stride)) for w in (windows_a, windows_b))),
         dtw_px=dtw,
-        dtw_px_mean=dtw / pairs,
+        dtw_px_mean=dtw / len(pairs),
         shape=None if medians is None else 1 - medians[0] / (2 * stride),
         direction=None if medians is None else 1 - medians[1] / np.pi,
         position=None if medians is None else 1 - medians[3] / diagonal,
@@ -179,24 +181,6 @@ def _levenshtein(a, b) -> int:
             diagonal = row[j + 1]
             row[j + 1] = min(substituted, row[j] + 1, diagonal + 1)
     return row[-1]
-
-
-@njit(cache=True)
-def _dtw(a, b) -> tuple[float, int]:
-    """Warping distance and number of aligned pairs; among equally cheap warpings the shortest."""
-    cost = np.full((len(a) + 1, len(b) + 1), np.inf)
-    pairs = np.zeros(cost.shape, np.int64)
-    cost[0, 0] = 0
-    for i in range(len(a)):
-        for j in range(len(b)):
-            before = min(
-                (cost[i, j], pairs[i, j]),
-                (cost[i, j + 1], pairs[i, j + 1]),
-                (cost[i + 1, j], pairs[i + 1, j]),
-            )
-            cost[i + 1, j + 1] = before[0] + np.hypot(a[i, 0] - b[j, 0], a[i, 1] - b[j, 1])
-            pairs[i + 1, j + 1] = before[1] + 1
-    return cost[-1, -1], pairs[-1, -1]
 
 
 @njit(cache=True)
