@@ -240,7 +240,9 @@ def show_table(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    table = Table(
+        title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False, show_edge=False
+    )
     for key, heading in columns.items():
         table.add_column(heading, justify="right" if key in right else "left", overflow="fold", no_wrap=key in right)
     for row in rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,15 +21,19 @@ from .context import (
     show_table,
     warn,
 )
+from .models import MaxCalls, MaxCost, PromptFolder, Rpm, Tpm, get_predictor, limits, model_tables, prompts
 
 if TYPE_CHECKING:
     from ..replay.swap import At, Outcome
-    from ..schemas import Evidence, Predictor
+    from ..schemas import Evidence
 
 Traces = Annotated[
     list[str] | None, typer.Option("--traces", help="Run, glob, RUN#EPISODES, alias or path; repeatable")
 ]
 EvidenceOption = Annotated[str, typer.Option(help="window, or visible_exact (without what the outline covers)")]
+RepresentationOption = Annotated[
+    list[str] | None, typer.Option(help="Form of the evidence, default canvas; repeatable (docs/replay.md)")
+]
 AtOption = Annotated[str, typer.Option(help="last, each, or the number of a shown glimpse")]
 
 
@@ -54,16 +59,6 @@ def glimpse_at(text: str) -> At:
     if not text.isdigit():
         raise UsageError(f"--at takes last, each or a glimpse number from 0, not {text!r}")
     return int(text)
-
-
-def get_predictor(name: str) -> Predictor:
-    """A predictor by name; UsageError for an unknown one."""
-    from ..replay.predictors import load
-
-    try:
-        return load(name)
-    except KeyError as error:
-        raise UsageError(error.args[0]) from error
 
 
 def verify(traces: Traces = None) -> None:
@@ -122,33 +117,37 @@ def canvas(
 def swap(
     predictor: Annotated[list[str], typer.Option(help="Who reads; repeatable")],
     traces: Traces = None,
-    representation: Annotated[list[str] | None, typer.Option(help="canvas, canvas+glimpse, glimpses, full")] = None,
+    representation: RepresentationOption = None,
     evidence: EvidenceOption = "window",
     at: AtOption = "last",
     concurrency: Annotated[int | None, typer.Option(min=1, help="Readings under way at once")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the calls")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Ask again even where a reply is stored")] = False,
+    rpm: Rpm = None,
+    tpm: Tpm = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    prompt_folder: PromptFolder = None,
 ) -> None:
     """Let another predictor read the frozen evidence."""
     from ..analysis.paired import paired_table
-    from ..replay.swap import Outcome, plan_for, stored_predictions
+    from ..replay.swap import Outcome, estimate, plan_for
     from ..replay.swap import swap as run_swap
 
     mode, where = evidence_mode(evidence), glimpse_at(at)
     store = open_store(create=bool(traces))
     selections = [(chosen.run, chosen.ids) for chosen in select(store, traces or [])]
     total, rows = Outcome(), []
-    for name in predictor:
-        reader = get_predictor(name)
+    allowed, texts = limits(rpm, tpm, max_calls, max_cost), prompts(prompt_folder)
+    readers = [get_predictor(name, allowed, texts) for name in predictor]
+    for name, reader in zip(predictor, readers, strict=True):
         for form in representation or ["canvas"]:
             try:
                 plan = plan_for(store, selections, reader, form=form, evidence=mode, at=where)
             except (KeyError, ValueError) as error:
                 raise UsageError(error.args[0]) from error
             if dry_run:
-                distinct = plan.distinct()
-                known = {} if fresh else stored_predictions(store, reader, list(distinct))
-                _merge(total, Outcome(len(distinct) - len(known), len(known), len(plan.tasks) - len(distinct)))
+                _merge(total, estimate(store, plan, reader, fresh=fresh))
                 continue
             with progress(f"{name} reads") as bar:
                 outcome = run_swap(
@@ -171,13 +170,15 @@ def _merge(total: Outcome, outcome: Outcome) -> None:
     total.failed += outcome.failed
     total.errors += outcome.errors
     total.not_applicable += outcome.not_applicable
+    total.stopped = total.stopped or outcome.stopped
     if outcome.cost is not None:
         total.cost = (total.cost or 0.0) + outcome.cost
 
 
 def _report_swap(total: Outcome, rows: list[dict[str, Any]], dry_run: bool) -> None:
     if OPTIONS.json:
-        keys = ("predictor_calls", "cached", "deduplicated", "failed", "cost", "errors", "not_applicable")
+        keys = ("predictor_calls", "cached", "deduplicated", "failed", "cost", "stopped")
+        keys = (*keys, "errors", "not_applicable")
         emit({**{key: getattr(total, key) for key in keys}, "table": rows})
     else:
         show_swap(rows)
@@ -185,36 +186,24 @@ def _report_swap(total: Outcome, rows: list[dict[str, Any]], dry_run: bool) -> N
         say(
             f"{total.predictor_calls} predictor calls {verb}, {total.cached} answered from the store, "
             f"{total.deduplicated} repeated inputs, {total.failed} failed"
+            + (f", {'about ' if dry_run else ''}{total.cost:.4f} USD" if total.cost is not None else "")
         )
         for reason, count in total.not_applicable.most_common():
             say(f"  {count} not replayed: {reason}")
     for error, count in total.errors.most_common(5):
         warn(f"  {count} failed: {error}")
+    if total.stopped and not (total.predictor_calls or total.cached):
+        raise UsageError(total.stopped)
+    if total.stopped:
+        raise NotHeld(f"stopped: {total.stopped}; everything received is kept, the same command goes on")
     if total.failed:
         raise NotHeld(f"{total.failed} inputs failed; the same command asks for them again")
 
 
 def show_swap(rows: list[dict[str, Any]]) -> None:
-    """Print the paired table: percent with 95 % intervals, a heading for each run, predictor and representation."""
-    shown: list[dict[str, Any]] = []
-    for row in rows:
-        if row["part"] == "all":
-            excluded = f", {row['n_excluded']} left out" if row["n_excluded"] else ""
-            at = "" if row["at"] == "last" else f" at glimpse {row['at']}"
-            shown.append({"what": f"{row['run']} · {row['predictor']} reads {row['representation']}{at}{excluded}"})
-        shown.append(
-            {
-                "what": f"  {row['part']}",
-                "n": row["n"],
-                "original": percent(row["original"], row["original_interval"]),
-                "swapped": percent(row["swapped"], row["swapped_interval"]),
-                "difference": percent(row["difference"], row["difference_interval"]),
-                "discordant": f"{row['only_original']} / {row['only_swapped']}",
-                "p": p_text(row["p"]),
-            }
-        )
+    """Print the paired report: a table for each run, predictor and representation, percent with 95 % intervals."""
     columns = {
-        "what": "episodes",
+        "part": "episodes",
         "n": "n",
         "original": "agent %",
         "swapped": "predictor %",
@@ -222,7 +211,25 @@ def show_swap(rows: list[dict[str, Any]]) -> None:
         "discordant": "only a/p",
         "p": "McNemar p",
     }
-    show_table(shown, columns, right=("n", "original", "swapped", "difference", "discordant", "p"), blank="")
+    for title, group in groupby(rows, _swap_title):
+        shown = [
+            {
+                "part": f"{row['part']:<16}",
+                "n": row["n"],
+                "original": percent(row["original"], row["original_interval"]),
+                "swapped": percent(row["swapped"], row["swapped_interval"]),
+                "difference": percent(row["difference"], row["difference_interval"]),
+                "discordant": f"{row['only_original']} / {row['only_swapped']}",
+                "p": p_text(row["p"]),
+            }
+            for row in group
+        ]
+        show_table(shown, columns, title=title, right=tuple(columns)[1:])
+
+
+def _swap_title(row: dict[str, Any]) -> str:
+    at = "" if row["at"] == "last" else f", glimpse {row['at']}"
+    return f"{row['run']}: {row['predictor']} reads {row['representation']} ({row['evidence']}{at})"
 
 
 def p_text(p: float | None) -> str:
@@ -251,6 +258,7 @@ def plot(
 def predictors() -> None:
     """List predictors and what each needs."""
     from ..replay.predictors import BUILT_IN, names
+    from ..traces.models import ALIASES
 
     rows: list[dict[str, Any]] = []
     for name in names():
@@ -262,7 +270,20 @@ def predictors() -> None:
                 "needs": f"extra {known.extra}" if known and known.extra else "nothing",
             }
         )
+    rows += [_model_row(name) for name in dict.fromkeys([*ALIASES, *model_tables()])]
+    rows.append({"predictor": "PROVIDER/MODEL", "reads": "any model of a provider", "needs": "extra llm, its key"})
     if OPTIONS.json:
         emit(rows)
         return
     show_table(rows, {"predictor": "predictor", "reads": "what it is", "needs": "needs"})
+
+
+def _model_row(name: str) -> dict[str, Any]:
+    from ..traces.models import find
+
+    try:
+        spec = find(name, model_tables())
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    where = f" at {spec.base_url}" if spec.base_url else ""
+    return {"predictor": name, "reads": f"{spec.id}{where}", "needs": "extra llm, its key", "model": spec.id}

@@ -187,10 +187,10 @@ class Store:
             _retry(lambda: DeltaTable(self.uri(table)).delete(predicate))
 
     def write_run_row(self, run: Run, row: Mapping[str, Any], replaces: str | None = None) -> None:
-        """Write a run's row, in place of the row of `replaces` (default: of the same name)."""
+        """Write a run's row, in place of the rows of the same name and of `replaces`."""
         stored = {name: row[name] for name in ("ingest_id", "source_digest", "n_episodes", "n_steps", "ingested")}
         rows = to_arrow("runs", [run], **stored, schema_version=SCHEMA_VERSION)
-        self.replace_rows("runs", rows, f"run = {quote(replaces or run.run)}")
+        self.replace_rows("runs", rows, f"run IN ({quote(run.run)}, {quote(replaces or run.run)})")
 
     def rename(self, name: str, new: str) -> None:
         """Give a run another name; StoreError where that one is taken."""
@@ -211,7 +211,7 @@ class Store:
 
     def delete_ingest(self, ingest: str) -> None:
         """Delete the children of one ingest."""
-        for table in (*_PER_INGEST, "inputs", "episode_metrics", "step_metrics", "beliefs"):
+        for table in (*_PER_INGEST, "inputs", "beliefs"):
             self.delete_rows(table, f"ingest_id = {quote(ingest)}")
 
     def orphans(self) -> set[str]:
@@ -225,7 +225,7 @@ class Store:
     def compact(self) -> dict[str, int]:
         """Merge small files; files removed, by table."""
         removed = {}
-        for table in (*TABLES, "episode_metrics", "step_metrics", "beliefs"):
+        for table in (*TABLES, "beliefs"):
             if self.exists(table):
                 removed[table] = DeltaTable(self.uri(table)).optimize.compact()["numFilesRemoved"]
         return removed
