@@ -10,7 +10,7 @@ import numpy as np
 
 from ..replay.swap import Pair
 from ..schemas import Evidence, Geometry
-from .statistics import mcnemar, newcombe_paired, wilson
+from .statistics import Interval, mcnemar, paired_counts, paired_difference, proportion
 
 Group = tuple[str, str, str, str, str]
 
@@ -75,13 +75,11 @@ def all_panels_seen(
 
 def _row(key: Group, part: str, pairs: Sequence[Pair], excluded: int) -> dict[str, Any]:
     run, predictor, form, evidence, at = key
-    original = [bool(pair.task.episode.correct) for pair in pairs]
-    swapped = [bool(pair.correct) for pair in pairs]
-    both = sum(a and b for a, b in zip(original, swapped, strict=True))
-    only_original = sum(original) - both
-    only_swapped = sum(swapped) - both
-    n = len(pairs)
-    difference = newcombe_paired(both, only_swapped, only_original, n - both - only_swapped - only_original)
+    original = np.array([bool(pair.task.episode.correct) for pair in pairs])
+    swapped = np.array([bool(pair.correct) for pair in pairs])
+    counts, n = paired_counts(swapped, original), len(pairs)
+    before, after = proportion(int(original.sum()), n), proportion(int(swapped.sum()), n)
+    difference = paired_difference(counts)
     return {
         "run": run,
         "predictor": predictor,
@@ -91,13 +89,17 @@ def _row(key: Group, part: str, pairs: Sequence[Pair], excluded: int) -> dict[st
         "part": part,
         "n": n,
         "n_excluded": excluded if part == "all" else 0,
-        "original": sum(original) / n if n else None,
-        "original_interval": wilson(sum(original), n),
-        "swapped": sum(swapped) / n if n else None,
-        "swapped_interval": wilson(sum(swapped), n),
-        "difference": (sum(swapped) - sum(original)) / n if n else None,
-        "difference_interval": difference,
-        "only_original": only_original,
-        "only_swapped": only_swapped,
-        "p": mcnemar(only_original, only_swapped) if n else None,
+        "original": before.estimate,
+        "original_interval": _bounds(before),
+        "swapped": after.estimate,
+        "swapped_interval": _bounds(after),
+        "difference": difference.estimate,
+        "difference_interval": _bounds(difference),
+        "only_original": counts.only_b,
+        "only_swapped": counts.only_a,
+        "p": mcnemar(counts.only_b, counts.only_a).p if n else None,
     }
+
+
+def _bounds(interval: Interval) -> tuple[float, float] | None:
+    return None if interval.low is None or interval.high is None else (interval.low, interval.high)

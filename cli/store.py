@@ -82,10 +82,11 @@ def _scores(store: Store) -> dict[str, dict[str, Any]]:
 
 
 def _run_row(row: dict[str, Any], score: dict[str, Any]) -> dict[str, Any]:
-    from ..analysis.statistics import wilson
+    from ..analysis.statistics import proportion
 
-    n, right = score.get("scored", 0), score.get("right", 0)
-    accuracy, interval = (right / n if n else None), wilson(right, n)
+    n = score.get("scored", 0)
+    accuracy = proportion(score.get("right", 0), n)
+    interval = None if accuracy.low is None else (accuracy.low, accuracy.high)
     return {
         "run": row["run"],
         "episodes": row["n_episodes"],
@@ -98,9 +99,9 @@ def _run_row(row: dict[str, Any], score: dict[str, Any]) -> dict[str, Any]:
         "geometry": f"{cell(row['window'])}/{cell(row['stride'])}",
         "t_max": row["t_max"],
         "source_format": row["source_format"],
-        "accuracy_scored": accuracy,
+        "accuracy_scored": accuracy.estimate,
         "accuracy_interval": interval,
-        "accuracy_text": percent(accuracy, interval),
+        "accuracy_text": percent(accuracy.estimate, interval),
         "n_scored": n,
         "errors": score.get("errors", 0),
         "tags": row["tags"],
