@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from . import records
+from . import metrics, records
 from .geometry import Point
 
 SCHEMA_VERSION = 1
@@ -55,6 +55,8 @@ _TYPES: dict[Any, str] = {
     list[int]: "list<int>",
     list[float]: "list<float>",
     list[str]: "list<string>",
+    list[int | None]: "list<int>",
+    list[float | None]: "list<float>",
     list[Point]: "list<list<int>>",
     list[list[float]]: "list<list<float>>",
 }
@@ -87,6 +89,8 @@ RECORDS: dict[str, type] = {
     "sources": records.SourceFile,
     "predictions": records.PredictionRow,
     "inputs": records.InputRow,
+    "episode_metrics": metrics.EpisodeMetrics,
+    "step_metrics": metrics.StepMetrics,
 }
 EPISODE_CHILDREN = ("steps", "step_texts", "attempts", "tool_calls", "notes")
 CONTENT_ADDRESSED = ("canvases", "images", "predictions")
