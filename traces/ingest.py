@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from ..schemas import Canvas, Diagnostic, Episode, Image, Run
+from ..schemas import Diagnostic, Run
 from .adapters import Adapter, FolderBundle, Item, RecordingBundle, adapter, detect
 from .store import RunExists, RunWriter, Store
 from .world.digits import Digits
@@ -84,7 +84,9 @@ def _discover_folder(
 
 def _discover_file(path: Path, label: str, formats: Sequence[str] | None) -> Iterator[Found | Diagnostic]:
     if path.suffix in (".pkl", ".pickle") or path.name.endswith(".pkl.gz"):
-        yield Diagnostic(code="pickle_refused", message="pickle files run code when opened; export them", path=label)
+        yield Diagnostic(
+            code="pickle_refused", message="pickle files run code when opened; export them", path=label
+        )
         return
     bundle = FolderBundle(path.parent, [path.name], name=path.name)
     known = detect(bundle, formats)
@@ -98,7 +100,7 @@ def ingest(
     digits: Digits,
     *,
     name: str | None = None,
-    format: str | None = None,
+    format: str | Adapter | None = None,
     replace: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Report:
@@ -109,28 +111,47 @@ def ingest(
         paths: files or folders.
         digits: used to rebuild canvases.
         name: name of the run; a prefix where there are several.
-        format: name of the adapter, or None to find out by content.
+        format: an adapter or its name, or None to find out by content.
         replace: whether a run of the same name from another source is replaced.
         progress: called with the name of each source.
 
     Raises:
-        NothingFound: where no adapter knows anything under the paths.
+        NothingFound: where no adapter knows anything under the paths, or nothing of it could be read.
         RunExists: where a name is taken by a run from another source.
     """
-    report, found = Report(), []
-    for path in paths:
-        for item in discover(path, [format] if format else None):
-            (report.diagnostics if isinstance(item, Diagnostic) else found).append(item)  # type: ignore[arg-type]
-    if not found and format:
-        found = [Found(adapter(format), _whole(path)) for path in paths]
+    report = Report()
+    found = list(_sources(paths, format, report))
     if not found:
-        hint = "; ".join(sorted({f"{d.path}: {d.message}" for d in report.diagnostics})[:3])
-        raise NothingFound(hint or f"nothing under {', '.join(map(str, paths))} looks like a known format")
+        raise NothingFound(
+            _hint(report) or f"nothing under {', '.join(map(str, paths))} looks like a known format"
+        )
     names = _Names(name, several=len(found) > 1)
     for source in found:
         progress(source.bundle.name)
         _ingest_source(store, source, digits, names, replace, report)
+    if not report.runs:
+        raise NothingFound(f"every record was skipped: {_hint(report) or 'there was none'}")
     return report
+
+
+def _sources(paths: Sequence[Path], format: str | Adapter | None, report: Report) -> Iterator[Found]:
+    if isinstance(format, Adapter):
+        yield from (Found(format, _whole(path)) for path in paths)
+        return
+    nothing = True
+    for path in paths:
+        for item in discover(path, [format] if format else None):
+            if isinstance(item, Diagnostic):
+                report.diagnostics.append(item)
+            else:
+                nothing = False
+                yield item
+    if nothing and format:
+        yield from (Found(adapter(format), _whole(path)) for path in paths)
+
+
+def _hint(report: Report) -> str:
+    return "; ".join(sorted({f"{d.path}: {d.message}" for d in report.diagnostics})[:3])
 
 
 def _whole(path: Path) -> FolderBundle:
@@ -150,38 +171,44 @@ class _Names:
         return base if self._given[base] == 1 else f"{base}~{self._given[base]}"
 
 
+@dataclass
+class _Open:
+    """A run that is being written, and what was found wrong in it so far."""
+
+    writer: RunWriter
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def take(self, item: Item) -> None:
+        assert not isinstance(item, Run)
+        if isinstance(item, Diagnostic):
+            self.problems.append(item)
+        self.writer.add(item)
+
+
 def _ingest_source(
     store: Store, source: Found, digits: Digits, names: _Names, replace: bool, report: Report
 ) -> None:
+    """Write the runs of a source; a reader that yields a run again goes on with it."""
     bundle = RecordingBundle(source.bundle, source.adapter.name, source.adapter.version)
-    writer: RunWriter | None = None
+    runs: dict[int, _Open] = {}
+    current: _Open | None = None
     loose: list[Item] = []
-    problems: list[Diagnostic] = []
     for item in source.adapter.read(bundle, digits):
         if isinstance(item, Run):
-            if writer is not None:
-                report.runs.append(_finish(store, writer, bundle, problems, replace))
-                problems = []
-            item.run = names.give(item.run)
-            writer = store.writer(item, "", replace=True)
+            if id(item) not in runs:
+                item.run = names.give(item.run)
+                runs[id(item)] = _Open(store.writer(item, "", replace=True))
+            current = runs[id(item)]
             for early in loose:
-                _take(writer, early, problems)
+                current.take(early)
             loose = []
-        elif writer is None:
+        elif current is None:
             loose.append(item)
         else:
-            _take(writer, item, problems)
-    if writer is None:
-        report.diagnostics.extend(item for item in loose if isinstance(item, Diagnostic))
-        return
-    report.runs.append(_finish(store, writer, bundle, problems, replace))
-
-
-def _take(writer: RunWriter, item: Episode | Canvas | Image | Diagnostic | Run, problems: list[Diagnostic]) -> None:
-    if isinstance(item, Diagnostic):
-        problems.append(item)
-    assert not isinstance(item, Run)
-    writer.add(item)
+            current.take(item)
+    report.diagnostics.extend(item for item in loose if isinstance(item, Diagnostic))
+    for run in runs.values():
+        report.runs.append(_finish(store, run.writer, bundle, run.problems, replace))
 
 
 def _finish(
@@ -197,7 +224,8 @@ def _finish(
     if there and not replace and not _grown(store, there[0], bundle):
         writer.abandon()
         raise RunExists(
-            f"there is a run {run.run!r} already, from another source; --replace replaces it, --name gives another name"
+            f"there is a run {run.run!r} already, from another source; --replace replaces it, "
+            "--name gives another name"
         )
     if not writer.n_episodes and not any(problem.code == "empty_run" for problem in problems):
         code = "all_records_skipped" if problems else "empty_run"

@@ -1,0 +1,17 @@
+"""Are files chat logs in Anthropic's shapes?"""
+
+from __future__ import annotations
+
+from ..bundle import Bundle
+from ..chat import is_anthropic, looks_like_chat
+from ..transcripts import head, members
+
+
+def detect(bundle: Bundle) -> bool:
+    """True for JSON or JSONL files of messages with Anthropic's content blocks or usage."""
+
+    def is_kind(name: str) -> bool:
+        data = head(bundle, name)
+        return looks_like_chat(data) and is_anthropic(data)
+
+    return bool(members(bundle, (".json", ".jsonl", ".ndjson"), is_kind))

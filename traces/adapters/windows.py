@@ -1,0 +1,223 @@
+"""Where the windows were: from positions in the log, from pictures, or by following the moves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...schemas import DIRECTIONS, UNSEEN, Geometry, Point, Run, Step
+from ..world.canvas import OUTLINE_COLOR, from_png, start_window
+from .json_text import point
+from .messages import Draft
+from .pictures import FoundWindow, WindowNotFound, find_window
+
+_PALETTE = np.array([(UNSEEN,) * 3, (0, 0, 0), (255, 255, 255), OUTLINE_COLOR], np.int16)
+_PUBLISHED_WINDOW, _PUBLISHED_PANEL = 64, 224
+
+
+class Frames:
+    """The pictures of one draft, decoded when they are asked for.
+
+    A picture that is nothing but the window's content (a crop) shows no position.
+    """
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._frames: dict[str, np.ndarray | None] = {}
+        self._found: dict[str, FoundWindow | None] = {}
+
+    def frame(self, digest: str | None) -> np.ndarray | None:
+        """RGB pixels (H, W, 3), lossy ones set to the nearest colour that the world draws; None without them."""
+        if digest is None or digest not in self._draft.images:
+            return None
+        if digest not in self._frames:
+            try:
+                data = self._draft.images[digest]
+                frame = from_png(data, "RGB")
+                self._frames[digest] = frame if data.startswith(b"\x89PNG") else clean(frame)
+            except ValueError as error:
+                self._draft.note("image_unreadable", str(error))
+                self._frames[digest] = None
+        return self._frames[digest]
+
+    def found(self, digest: str | None) -> FoundWindow | None:
+        """The window that a picture shows, or None."""
+        if digest is None:
+            return None
+        if digest not in self._found:
+            self._found[digest] = self._find(digest)
+        return self._found[digest]
+
+    def _find(self, digest: str) -> FoundWindow | None:
+        frame = self.frame(digest)
+        if frame is None or is_crop(frame):
+            return None
+        try:
+            return find_window(frame)
+        except WindowNotFound as error:
+            self._draft.note(error.code, str(error))
+            return None
+
+    def shape(self) -> tuple[int, int] | None:
+        """Height and width of the pictures; None without pictures of the canvas' size."""
+        frame = self.frame(next(iter(self._glimpses()), None))
+        return None if frame is None or is_crop(frame) else (frame.shape[0], frame.shape[1])
+
+    def any_window(self) -> FoundWindow | None:
+        """The first window with a known side."""
+        windows = (self.found(digest) for digest in self._glimpses())
+        return next((window for window in windows if window and window.side), None)
+
+    def _glimpses(self) -> list[str]:
+        episode = self._draft.episode
+        named = [episode.start_image, *(step.image for step in episode.steps)]
+        return [digest for digest in named if digest is not None]
+
+    def assemble(self, geometry: Geometry | None) -> tuple[np.ndarray, np.ndarray] | None:
+        """Put the glimpses together.
+
+        Returns:
+            uint8 canvas (H, W), unknown pixels 128, and the bool mask of the known ones; None without glimpses.
+        """
+        if geometry is None:
+            return None
+        canvas = np.full((geometry.height, geometry.width), UNSEEN, np.uint8)
+        for glimpse in self._draft.episode.reached():
+            frame = self.frame(glimpse.image)
+            if frame is None or glimpse.window is None:
+                continue
+            x0, y0, x1, y1 = geometry.box(glimpse.window, "visible_exact")
+            if is_crop(frame):
+                x, y = glimpse.window
+                frame = frame[y0 - y : y1 - y, x0 - x : x1 - x, 0]
+            elif frame.shape[:2] == canvas.shape:
+                frame = frame[y0:y1, x0:x1, 0]
+            if frame.shape == (y1 - y0, x1 - x0):
+                canvas[y0:y1, x0:x1] = frame
+        known = canvas != UNSEEN
+        return (canvas, known) if known.any() else None
+
+
+def is_crop(frame: np.ndarray) -> bool:
+    """Whether a picture shows only what is inside the window: nothing in it is grey."""
+    return not (frame[[0, -1]] == UNSEEN).any() and not (frame[:, [0, -1]] == UNSEEN).any()
+
+
+def clean(frame: np.ndarray) -> np.ndarray:
+    """Set each pixel of a lossily stored observation to the nearest colour that the world draws."""
+    distance = np.abs(frame[:, :, None, :].astype(np.int16) - _PALETTE).sum(axis=3)
+    return _PALETTE[distance.argmin(axis=2)].astype(np.uint8)
+
+
+def infer_geometry(run: Run, draft: Draft, frames: Frames) -> None:
+    """Fill what the source does not say of the run's geometry from its pictures; the stride may be assumed."""
+    shape, window = frames.shape(), frames.any_window() if run.window is None or run.draw_border is None else None
+    if shape and shape[1] % shape[0] == 0:
+        run.panel = run.panel or shape[0]
+        run.n_panels = run.n_panels or shape[1] // shape[0]
+    if window:
+        run.window = run.window or window.side
+        run.draw_border = window.outlined if run.draw_border is None else run.draw_border
+    label, indices = draft.facts.get("label"), draft.facts.get("digit_indices")
+    if run.n_panels is None and (isinstance(indices, list) or isinstance(label, str)):
+        run.n_panels = len(indices) if isinstance(indices, list) else len(str(label))
+    if run.n_panels and None in (run.window, run.panel) and indices is not None:
+        run.window, run.panel = run.window or _PUBLISHED_WINDOW, run.panel or _PUBLISHED_PANEL
+        draft.note("geometry_assumed", f"window {run.window}, panel {run.panel} as published")
+    if run.window and run.stride is None:
+        run.stride = _stride(draft, frames)
+        if run.stride is None:
+            run.stride = run.window // 2
+            draft.note("geometry_assumed", f"stride {run.stride}: half the window, as published")
+    run.level = run.level or run.n_panels
+    try:
+        run.geometry()
+    except ValueError as error:
+        draft.note("invalid_value", str(error))
+        run.window = run.stride = run.panel = None
+
+
+def _stride(draft: Draft, frames: Frames) -> int | None:
+    """The longest shift between the windows of two successive glimpses."""
+    at = [frames.found(glimpse.image) for glimpse in draft.episode.reached()]
+    pairs = zip(at, at[1:], strict=False)
+    shifts = [
+        max(abs(a.position[0] - b.position[0]), abs(a.position[1] - b.position[1])) for a, b in pairs if a and b
+    ]
+    return max(shifts, default=0) or None
+
+
+def place_windows(draft: Draft, frames: Frames, geometry: Geometry | None, canvas: np.ndarray | None) -> None:
+    """Fill start and windows of the steps.
+
+    A position in the log and one in the picture must agree, else the window is null. Where there is neither, the
+    move is followed from the window before.
+    """
+    episode, seen = draft.episode, 0
+    given = draft.facts.get("start")
+    episode.start = episode.start or (tuple(given) if given else None)  # type: ignore[assignment]
+    episode.start, by_picture = _agree(draft, frames, episode.start, episode.start_image, geometry, "the start")
+    seen += by_picture
+    if episode.start is None and geometry and canvas is not None:
+        episode.start = start_window(canvas, geometry)
+    at = episode.start
+    for step in episode.steps:
+        step.window_before = at
+        if step.action_kind == "move" and step.valid:
+            where, problems = f"step {step.step}", len(draft.problems)
+            step.window_after, by_picture = _agree(
+                draft, frames, step.window_after, step.image, geometry, where
+            )
+            seen += by_picture
+            conflicting = step.window_after is None and len(draft.problems) > problems
+            at = None if conflicting else _follow(step, at, geometry, draft)
+        else:
+            step.window_after = at
+    if seen:
+        draft.note("windows_recovered", "windows recovered from pictures")
+    listed = draft.facts.get("windows")
+    windows = [point(window) for window in listed] if isinstance(listed, list) else [None]
+    if None not in windows:
+        episode.windows_source = windows  # type: ignore[assignment]
+    else:
+        episode.reasons = (episode.reasons or {}) | {"windows_source": "not_recorded"}
+    if any(glimpse.window is None for glimpse in episode.reached()):
+        draft.note("windows_unknown", "some windows are neither recorded nor recoverable")
+
+
+def _agree(
+    draft: Draft,
+    frames: Frames,
+    recorded: Point | None,
+    image: str | None,
+    geometry: Geometry | None,
+    where: str,
+) -> tuple[Point | None, bool]:
+    """The window from log and picture, and whether it comes from the picture alone."""
+    found = frames.found(image)
+    if found is None:
+        return recorded, False
+    if geometry and found.side not in (None, geometry.window):
+        message = f"{where}: the window measures {found.side} pixels, not {geometry.window}"
+    elif recorded not in (None, found.position):
+        message = f"{where}: the log has {recorded}, the picture {found.position}"
+    else:
+        return found.position, recorded is None
+    draft.note("windows_conflict", message)
+    return None, False
+
+
+def _follow(step: Step, at: Point | None, geometry: Geometry | None, draft: Draft) -> Point | None:
+    """The window after a move, and whether it was clipped; returns where the next move starts."""
+    if at is None or geometry is None or step.direction not in DIRECTIONS:
+        return step.window_after
+    reached, clipped = geometry.move(at, step.direction)
+    if step.window_after is None:
+        step.window_after = reached
+    if step.window_after == reached:
+        step.clipped = clipped
+    else:
+        draft.note(
+            "windows_conflict",
+            f"step {step.step}: {step.direction} from {at} gives {reached}, not {step.window_after}",
+        )
+    return step.window_after
