@@ -58,6 +58,7 @@ class JSONTextAction(gymnasium.Wrapper, RecordConstructorArgs):
         RecordConstructorArgs.__init__(self, malformed=malformed, attempts=attempts)
         gymnasium.Wrapper.__init__(self, env)
         self.action_space = spaces.Text(_MAX_TEXT, charset=string.printable)
+        self._n_panels = _world(env).geometry.n_panels
         self._malformed, self._attempts = malformed, attempts
         self._failed = 0
         self._last: tuple[Any, dict[str, Any]] = None, {}
@@ -94,7 +95,7 @@ class JSONTextAction(gymnasium.Wrapper, RecordConstructorArgs):
             action = parse_action(text)
         except ValueError as error:
             return INVALID, str(error)
-        known = decode(action, _world(self).geometry.n_panels)[0] in ("move", "answer")
+        known = decode(action, self._n_panels)[0] in ("move", "answer")
         return action, None if known else "neither a move in a known direction nor an answer"
 
 

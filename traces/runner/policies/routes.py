@@ -37,14 +37,3 @@ def route(geometry: Geometry, start: Point, wanted: np.ndarray) -> list[str] | N
                 moves[reached] = [*moves[position], direction]
                 queue.append(reached)
     return None
-
-
-def towards(geometry: Geometry, position: Point, wanted: np.ndarray) -> str | None:
-    """The move that shows most wanted pixels, else the first of the shortest way to one; None without one."""
-    count = window_sums(geometry, wanted)
-    shown = {direction: count(geometry.move(position, direction)[0]) for direction in DIRECTIONS}
-    best = max(shown, key=shown.__getitem__)
-    if shown[best]:
-        return best
-    moves = route(geometry, position, wanted)
-    return moves[0] if moves else None

@@ -8,12 +8,12 @@ import numpy as np
 
 from ....schemas import Geometry
 from .base import Decision, View
-from .routes import towards
+from .routes import route
 
 
 @dataclass
 class Stroke:
-    """Follows ink that leaves what was seen; looks for ink in panels that have shown none; then answers."""
+    """Follows ink to where it leaves what was seen; looks into panels that have shown none; then answers."""
 
     clairvoyant = False
 
@@ -24,8 +24,10 @@ class Stroke:
         """A move towards the nearest loose end, or the answer."""
         if view.last:
             return Decision()
-        direction = towards(view.geometry, view.position, loose_ends(view.canvas == 0, view.seen))
-        return Decision(direction or towards(view.geometry, view.position, _blank_panels(view)))
+        ends = loose_ends(view.canvas == 0, view.seen)
+        wanted = ends if ends.any() else _blank_panels(view)
+        way = route(view.geometry, view.position, wanted)
+        return Decision(way[0] if way else None)
 
 
 def loose_ends(ink: np.ndarray, seen: np.ndarray) -> np.ndarray:
