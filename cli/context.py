@@ -107,6 +107,13 @@ def open_store(*, create: bool = False) -> Store:
     return Store(store_path(), create=create)
 
 
+def open_store_for(traces: Sequence[str]) -> Store:
+    """The store, made where it is not there and one of `traces` is raw logs to be ingested on the way."""
+    aliases = load_config().get("traces", {})
+    raw = any(Path(trace.partition("#")[0]).exists() or trace.partition("#")[0] in aliases for trace in traces)
+    return open_store(create=raw)
+
+
 def digits_from(path: Path | None) -> Digits:
     """The user's digits, or the embedded sample."""
     from ..traces.world import embedded, load
@@ -211,12 +218,12 @@ def _plain(value: Any) -> Any:
 def say(text: str) -> None:
     """A line for people: on stdout, or on stderr beside `--json`; nothing with `-q`."""
     if not OPTIONS.quiet:
-        console(error=OPTIONS.json).print(text, markup=False)
+        console(error=OPTIONS.json).print(text, markup=False, soft_wrap=True)
 
 
 def warn(text: str) -> None:
     """A line on stderr."""
-    console(error=True).print(text, markup=False)
+    console(error=True).print(text, markup=False, soft_wrap=True)
 
 
 def show_table(

@@ -14,6 +14,7 @@ from .context import (
     UsageError,
     emit,
     open_store,
+    open_store_for,
     percent,
     progress,
     say,
@@ -66,7 +67,7 @@ def verify(traces: Traces = None) -> None:
     from ..replay.verify import VERDICTS, Verification
     from ..replay.verify import verify as check
 
-    store = open_store()
+    store = open_store_for(traces or [])
     rows, total = [], Verification()
     for chosen in select(store, traces or []):
         result = Verification()
@@ -103,7 +104,7 @@ def canvas(
     from ..replay.canvases import write_canvases
 
     mode, where = evidence_mode(evidence), glimpse_at(at)
-    store, written, left_out = open_store(), 0, 0
+    store, written, left_out = open_store_for(traces or []), 0, 0
     for chosen in select(store, traces or []):
         done, without = write_canvases(store, chosen.run, chosen.ids, mode, where, out)
         written, left_out = written + done, left_out + without
@@ -135,7 +136,7 @@ def swap(
     from ..replay.swap import swap as run_swap
 
     mode, where = evidence_mode(evidence), glimpse_at(at)
-    store = open_store(create=bool(traces))
+    store = open_store_for(traces or [])
     selections = [(chosen.run, chosen.ids) for chosen in select(store, traces or [])]
     total, rows = Outcome(), []
     allowed, texts = limits(rpm, tpm, max_calls, max_cost), prompts(prompt_folder)
