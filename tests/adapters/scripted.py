@@ -73,7 +73,11 @@ def _script(number: int, index: int, route: str, answer: Any) -> Script:
     digits = embedded()
     label, canvas = str(digits.labels[index]), build_canvas([digits.image(index)])
     start, directions = start_window(canvas, GEOMETRY), route.split()
-    value = {"label": label, "wrong": str((int(label) + 1) % 10)}.get(answer, answer) if isinstance(answer, str) else answer
+    value = (
+        {"label": label, "wrong": str((int(label) + 1) % 10)}.get(answer, answer)
+        if isinstance(answer, str)
+        else answer
+    )
     windows, steps = [start], []
     for direction in directions:
         before = windows[-1]
@@ -91,7 +95,9 @@ def _script(number: int, index: int, route: str, answer: Any) -> Script:
             )
         )
     if value is not None:
-        steps.append(Step(step=len(steps), action_kind="answer", window_before=windows[-1], window_after=windows[-1]))
+        steps.append(
+            Step(step=len(steps), action_kind="answer", window_before=windows[-1], window_after=windows[-1])
+        )
     episode = Episode(
         episode_id=f"ep{number}",
         source_episode_id=f"ep{number}",
@@ -202,7 +208,9 @@ def tool_calls(script: Script) -> list[tuple[str, dict[str, Any], int | None]]:
 
 def actions(script: Script) -> list[str]:
     """Replies of an episode in the official runner's form."""
-    texts = [json.dumps({"action": "move", "direction": d, "thought": f"going {d}"}) for d in script.directions]
+    texts = [
+        json.dumps({"action": "move", "direction": d, "thought": f"going {d}"}) for d in script.directions
+    ]
     if script.answer is not None:
         texts.append(json.dumps({"action": "answer", "value": script.answer}))
     return texts

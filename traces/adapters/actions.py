@@ -13,10 +13,23 @@ from .json_text import BadJson, as_text, dumps, loads
 
 Kind = Literal["move", "answer", "look", "invalid", "unknown", "aside"]
 
-_PREFIX = re.compile(r"^(?:mcp__.+?__|mcp_|functions\.)?(?:activeglimpse[_.-]+|mnistpro[_.-]+|glimpse[_.-]+)?")
+_PREFIX = re.compile(
+    r"^(?:mcp__.+?__|mcp_|functions\.)?(?:activeglimpse[_.-]+|mnistpro[_.-]+|glimpse[_.-]+)?"
+)
 _MOVES = ("move", "move_window", "shift")
 _ANSWERS = ("submit", "answer", "submit_answer", "final_answer", "finish")
-_LOOKS = ("view_image", "look", "observe", "view", "read", "read_file", "open_image", "get_observation", "reset", "start")
+_LOOKS = (
+    "view_image",
+    "look",
+    "observe",
+    "view",
+    "read",
+    "read_file",
+    "open_image",
+    "get_observation",
+    "reset",
+    "start",
+)
 _ASIDE = re.compile(
     r"bash|shell|exec_command|local_shell.*|write_stdin|python|write|edit|multiedit|apply_patch|write_file|replace|glob"
     r"|grep|ls|list_directory|search_file_content|todo.*|update_plan|write_todos|task|agent|think|web_?search|web_?fetch"

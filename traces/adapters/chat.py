@@ -100,7 +100,10 @@ def is_anthropic(data: bytes) -> bool:
     """Whether a head is written in Anthropic's shapes rather than OpenAI's."""
     marks = (b"tool_use", b"tool_result", b"cache_read_input_tokens", b'"thinking"')
     spaced = data.replace(b" ", b"")
-    return any(b'"' + mark.strip(b'"') + b'"' in data for mark in marks) or b'"source":{"type":"base64"' in spaced
+    return (
+        any(b'"' + mark.strip(b'"') + b'"' in data for mark in marks)
+        or b'"source":{"type":"base64"' in spaced
+    )
 
 
 def read_chat(bundle: Bundle, digits: Digits, adapter: str, read_usage: UsageReader) -> Iterator[Item]:
@@ -182,7 +185,9 @@ class _Reader:
                 self._skip(line, "no request with messages and no response")
                 continue
             facts = gather(line.value, request, response)
-            yield Exchange(_request(request), self._reply(response, line.value), _source_id(line.value, facts), facts)
+            yield Exchange(
+                _request(request), self._reply(response, line.value), _source_id(line.value, facts), facts
+            )
 
     def _reply(self, response: Mapping[str, Any], record: Mapping[str, Any]) -> Message | None:
         if response.get("error"):
@@ -208,7 +213,9 @@ class _Reader:
         return draft
 
     def _skip(self, line: Line, why: str) -> None:
-        problem = Diagnostic(code="record_skipped", message=why, path=self.name, position=f"line {line.number}")
+        problem = Diagnostic(
+            code="record_skipped", message=why, path=self.name, position=f"line {line.number}"
+        )
         self.problems.append(problem)
 
 
@@ -241,7 +248,9 @@ def _sides(record: Any) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | N
     """Request and response of a model call, in whichever of the usual wrappings."""
     if not isinstance(record, Mapping):
         return None, None
-    request = next((record[n] for n in ("request", "body", "kwargs") if isinstance(record.get(n), Mapping)), None)
+    request = next(
+        (record[n] for n in ("request", "body", "kwargs") if isinstance(record.get(n), Mapping)), None
+    )
     if request is None and _messages(record) is not None:
         request = record
     names = ("response", "completion", "result", "output_message")

@@ -214,7 +214,9 @@ def read_call(call: Mapping[str, Any]) -> Call:
     """A tool call in any of the spellings: OpenAI, Responses, Anthropic, Inspect, ATIF, Gemini, OTel."""
     function = call.get("function")
     inner = function if isinstance(function, Mapping) else call
-    name = inner.get("name") or inner.get("function_name") or (function if isinstance(function, str) else None)
+    name = (
+        inner.get("name") or inner.get("function_name") or (function if isinstance(function, str) else None)
+    )
     call_id = call.get("call_id") or call.get("tool_call_id") or call.get("id")
     given = next((inner[key] for key in ("arguments", "input", "args") if inner.get(key) is not None), None)
     read = Call(as_text(name) or "", given, as_text(call_id), error=as_text(call.get("parse_error")))

@@ -265,7 +265,9 @@ class _Teller:
         if self.awaiting is step:
             self.awaiting = None
 
-    def _accept(self, record: ToolCall, step: Step, picture: Picture | None, facts: Mapping[str, Any]) -> None:
+    def _accept(
+        self, record: ToolCall, step: Step, picture: Picture | None, facts: Mapping[str, Any]
+    ) -> None:
         step.shown = step.action_kind == "move" and step.valid
         step.reward = finite(facts.get("reward"))
         if picture:

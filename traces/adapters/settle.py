@@ -45,7 +45,14 @@ _MEMORIES: dict[str, Memory] = {
     "textual_belief_state": "textual_state",
     **{
         name: name
-        for name in ("image_only", "textual_state", "metric_grid_map", "visual_buffer", "online_canvas", "none")
+        for name in (
+            "image_only",
+            "textual_state",
+            "metric_grid_map",
+            "visual_buffer",
+            "online_canvas",
+            "none",
+        )
     },
 }
 _STOPS: dict[str, StopReason] = {
@@ -193,7 +200,9 @@ def _canvas(draft: Draft, frames: Frames, geometry: Geometry | None, digits: Dig
     recorded = _recorded(draft)
     rebuilt = _rebuilt(draft, geometry, digits)
     if recorded is not None and rebuilt is not None and not np.array_equal(recorded, rebuilt):
-        draft.note("canvas_mismatch", "the recorded canvas differs from that of the digit indices; it was taken")
+        draft.note(
+            "canvas_mismatch", "the recorded canvas differs from that of the digit indices; it was taken"
+        )
     return recorded if recorded is not None else rebuilt
 
 

@@ -13,6 +13,8 @@ from .content import Opener
 from .json_text import BadJson, finite, loads, whole
 
 _HEAD = 1 << 20
+TRUTHS = "episodes.jsonl"
+"""File beside transcripts with what they do not say: one object an episode, `episode_id` and facts."""
 
 
 class Line(NamedTuple):
@@ -36,13 +38,22 @@ def has_markers(data: bytes, *patterns: bytes) -> bool:
     return all(re.search(pattern, data) for pattern in patterns)
 
 
-def members(bundle: Bundle, suffixes: Sequence[str], is_kind: Callable[[str], bool]) -> list[str]:
-    """Files of a bundle that are of a format, or nothing where other files with those suffixes lie between them.
+def members(bundle: Bundle, suffixes: Sequence[str], is_kind: Callable[[bytes], bool]) -> list[str]:
+    """Files of a bundle that are of a format by their heads, or nothing where others lie between them.
 
-    A folder of transcripts is one source only as a whole: mixed ones are looked through file by file.
+    A folder of transcripts is one source only as a whole: mixed ones are looked through file by file. Empty files
+    and the list of truths (`episodes.jsonl`) beside the transcripts are of any format.
     """
-    names = [name for name in bundle.names() if PurePosixPath(name).suffix in suffixes or len(bundle.names()) == 1]
-    return names if names and all(map(is_kind, names)) else []
+    every = bundle.names()
+    names = [name for name in every if PurePosixPath(name).suffix in suffixes or len(every) == 1]
+    names = [name for name in names if PurePosixPath(name).name != TRUTHS or len(every) == 1]
+    found = False
+    for name in names:
+        data = head(bundle, name)
+        if data and not is_kind(data):
+            return []
+        found = found or bool(data)
+    return names if found else []
 
 
 def beside(bundle: Bundle, name: str) -> Opener:
@@ -78,7 +89,9 @@ def read_lines(bundle: Bundle, name: str, problems: list[Diagnostic]) -> Iterato
             except BadJson as error:
                 last = not text.endswith(b"\n")
                 code = "truncated_file" if last else "invalid_json"
-                problems.append(Diagnostic(code=code, message=str(error), path=name, position=f"line {number}"))
+                problems.append(
+                    Diagnostic(code=code, message=str(error), path=name, position=f"line {number}")
+                )
     if number == 0:
         problems.append(Diagnostic(code="empty_file", message="the file is empty", path=name))
 

@@ -110,7 +110,10 @@ def clean(frame: np.ndarray) -> np.ndarray:
 
 def infer_geometry(run: Run, draft: Draft, frames: Frames) -> None:
     """Fill what the source does not say of the run's geometry from its pictures; the stride may be assumed."""
-    shape, window = frames.shape(), frames.any_window() if run.window is None or run.draw_border is None else None
+    shape, window = (
+        frames.shape(),
+        frames.any_window() if run.window is None or run.draw_border is None else None,
+    )
     if shape and shape[1] % shape[0] == 0:
         run.panel = run.panel or shape[0]
         run.n_panels = run.n_panels or shape[1] // shape[0]
@@ -141,7 +144,9 @@ def _stride(draft: Draft, frames: Frames) -> int | None:
     at = [frames.found(glimpse.image) for glimpse in draft.episode.reached()]
     pairs = zip(at, at[1:], strict=False)
     shifts = [
-        max(abs(a.position[0] - b.position[0]), abs(a.position[1] - b.position[1])) for a, b in pairs if a and b
+        max(abs(a.position[0] - b.position[0]), abs(a.position[1] - b.position[1]))
+        for a, b in pairs
+        if a and b
     ]
     return max(shifts, default=0) or None
 
@@ -155,7 +160,9 @@ def place_windows(draft: Draft, frames: Frames, geometry: Geometry | None, canva
     episode, seen = draft.episode, 0
     given = draft.facts.get("start")
     episode.start = episode.start or (tuple(given) if given else None)  # type: ignore[assignment]
-    episode.start, by_picture = _agree(draft, frames, episode.start, episode.start_image, geometry, "the start")
+    episode.start, by_picture = _agree(
+        draft, frames, episode.start, episode.start_image, geometry, "the start"
+    )
     seen += by_picture
     if episode.start is None and geometry and canvas is not None:
         episode.start = start_window(canvas, geometry)

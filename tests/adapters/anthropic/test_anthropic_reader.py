@@ -11,11 +11,24 @@ def block(script, glimpse, media="media_type"):
 def conversation(script, media="media_type"):
     messages = [{"role": "user", "content": [{"type": "text", "text": "look"}, block(script, 0, media)]}]
     for number, (name, arguments, glimpse) in enumerate(tool_calls(script)):
-        use = {"type": "tool_use", "id": f"t{number}", "name": f"mcp__activeglimpse__{name.split('_')[-1]}", "input": arguments}
+        use = {
+            "type": "tool_use",
+            "id": f"t{number}",
+            "name": f"mcp__activeglimpse__{name.split('_')[-1]}",
+            "input": arguments,
+        }
         thinking = {"type": "thinking", "thinking": f"thought {number}", "signature": "x"}
         messages.append({"role": "assistant", "content": [thinking, {"type": "text", "text": "I go."}, use]})
-        content = [{"type": "text", "text": "done"}, *([] if glimpse is None else [block(script, glimpse, media)])]
-        messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{number}", "content": content}]})
+        content = [
+            {"type": "text", "text": "done"},
+            *([] if glimpse is None else [block(script, glimpse, media)]),
+        ]
+        messages.append(
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": f"t{number}", "content": content}],
+            }
+        )
     return {"model": "claude", "system": "s", "messages": messages, **script.facts}
 
 
@@ -37,12 +50,27 @@ def test_usage_excludes_cache(ten):
     """Model calls: input tokens exclude cached ones; each call's usage is counted once."""
     messages, records = conversation(ten[0])["messages"], []
     for number in range(1, len(messages), 2):
-        usage = {"input_tokens": 10, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 2, "output_tokens": 3}
-        response = {**messages[number], "type": "message", "model": "claude", "stop_reason": "tool_use", "usage": usage}
+        usage = {
+            "input_tokens": 10,
+            "cache_read_input_tokens": 5,
+            "cache_creation_input_tokens": 2,
+            "output_tokens": 3,
+        }
+        response = {
+            **messages[number],
+            "type": "message",
+            "model": "claude",
+            "stop_reason": "tool_use",
+            "usage": usage,
+        }
         records.append({"request": {"model": "claude", "messages": messages[:number]}, "response": response})
     episode = read(jsonl(*records), "anthropic").episode()
     calls = len(records)
-    assert (episode.tokens_input, episode.tokens_cache_read, episode.tokens_cache_write) == (10 * calls, 5 * calls, 2 * calls)
+    assert (episode.tokens_input, episode.tokens_cache_read, episode.tokens_cache_write) == (
+        10 * calls,
+        5 * calls,
+        2 * calls,
+    )
     assert episode.n_moves == 2 and [step.shown for step in episode.steps][:1] == [True]
 
 

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from mnistpro_replay.schemas import Diagnostic, Episode
 from mnistpro_replay.traces.adapters import FolderBundle, detect
 from mnistpro_replay.traces.ingest import ingest
@@ -15,7 +16,10 @@ from mnistpro_replay.traces.world import embedded
 
 HERE = Path(__file__).parent
 CASES = sorted(folder.name for folder in (HERE / "broken").iterdir())
-NAME = "scripted-random_img224_box64_step32_maxsteps36_seed42_SpatialMemoryVisionAgent_hist-1_evalsets10_20261129_233135"
+NAME = (
+    "scripted-random_img224_box64_step32_maxsteps36_seed42_SpatialMemoryVisionAgent"
+    "_hist-1_evalsets10_20261129_233135"
+)
 
 
 def build(case: str, root: Path) -> tuple[Path, dict]:
@@ -55,8 +59,11 @@ def test_diagnosed_and_nothing_else_lost(case: str, tmp_path: Path, intact: dict
     codes = {d.code for d in diagnostics} - {"image_missing"}
     assert codes == set(expect["codes"])
     assert len(episodes) == expect["episodes"]
-    touched = {p.relative_to(HERE / "broken" / case / "overlay").parts[0]
-               for p in (HERE / "broken" / case / "overlay").rglob("*") if p.is_file()}
+    touched = {
+        p.relative_to(HERE / "broken" / case / "overlay").parts[0]
+        for p in (HERE / "broken" / case / "overlay").rglob("*")
+        if p.is_file()
+    }
     for source_id, episode in intact.items():
         whole_run = {"run_config.json", "results_summary.json"} & (touched | set(expect["delete"]))
         if f"episode_{source_id}" in touched or (whole_run and case != "summary_truncated"):

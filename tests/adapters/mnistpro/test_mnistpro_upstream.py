@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+
 from mnistpro_replay.replay.verify import Verification, verify
 from mnistpro_replay.schemas import Episode
 from mnistpro_replay.traces.adapters import FolderBundle
@@ -77,7 +78,9 @@ def released(upstream: Path) -> list[Path]:
     return [next(folder.iterdir()) for folder in sorted(upstream.glob("released__*"))]
 
 
-def test_released_layout_gives_the_distinct_windows_of_pictured_episodes(upstream: Path, shared: Path) -> None:
+def test_released_layout_gives_the_distinct_windows_of_pictured_episodes(
+    upstream: Path, shared: Path
+) -> None:
     for folder in released(upstream):
         truth = json.loads((shared / "upstream" / "released_reference" / f"{folder.name}.json").read_text())
         rows = truth if isinstance(truth, list) else truth["episodes"]
@@ -94,7 +97,9 @@ def test_released_layout_gives_the_distinct_windows_of_pictured_episodes(upstrea
 def test_released_layout_without_pictures_knows_the_start_alone(upstream: Path, shared: Path) -> None:
     for folder in released(upstream):
         truth = json.loads((shared / "upstream" / "released_reference" / f"{folder.name}.json").read_text())
-        by_id = {str(row["episode_id"]): row for row in (truth if isinstance(truth, list) else truth["episodes"])}
+        by_id = {
+            str(row["episode_id"]): row for row in (truth if isinstance(truth, list) else truth["episodes"])
+        }
         episodes = [i for i in ADAPTER.read(FolderBundle(folder), embedded()) if isinstance(i, Episode)]
         for episode in episodes[10:]:
             assert list(episode.start or ()) == by_id[episode.source_episode_id]["windows"][0]

@@ -10,7 +10,11 @@ def image(script, glimpse):
 def tool_conversation(script):
     messages = [{"role": "user", "content": [{"type": "text", "text": "look"}, image(script, 0)]}]
     for number, (name, arguments, glimpse) in enumerate(tool_calls(script)):
-        call = {"id": f"c{number}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+        call = {
+            "id": f"c{number}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
         messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
         content = "ok" if glimpse is None else [{"type": "text", "text": "moved"}, image(script, glimpse)]
         messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": content})
@@ -21,9 +25,16 @@ def turns(script, horizon=1):
     """One request a turn with the last pictures, as a turn-based runner sends them."""
     for turn, reply in enumerate(actions(script)):
         pictures = [image(script, g) for g in range(max(0, turn - horizon + 1), turn + 1)]
-        request = {"model": "m", "messages": [{"role": "user", "content": [{"type": "text", "text": str(turn)}, *pictures]}]}
+        request = {
+            "model": "m",
+            "messages": [{"role": "user", "content": [{"type": "text", "text": str(turn)}, *pictures]}],
+        }
         usage = {"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 40}}
-        response = {"choices": [{"message": {"role": "assistant", "content": reply}}], "usage": usage, "created": 1_700_000_000}
+        response = {
+            "choices": [{"message": {"role": "assistant", "content": reply}}],
+            "usage": usage,
+            "created": 1_700_000_000,
+        }
         yield {"request": request, "response": response, **script.facts}
 
 

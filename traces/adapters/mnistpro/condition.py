@@ -43,8 +43,9 @@ def from_name(name: str) -> dict[str, Any]:
 
     A model called `org/model` puts the run one level deeper; then the parent carries the number of digits.
 
-    >>> from_name("m_img224_box64_step32_maxsteps36_seed42_MemoryVisionAgent_hist1_evalsets10_20260824_110242")["horizon"]
-    1
+    >>> name = "m_img224_box64_step32_maxsteps36_seed42_MemoryVisionAgent_hist1_evalsets10_20260824_110242"
+    >>> from_name(name)["horizon"], from_name("anything else")
+    (1, {})
     """
     *parents, last = name.split("/")
     match = _NAME.fullmatch(last)
@@ -122,7 +123,12 @@ def _memory(
         memory = (_OLD_NAMES | _NEW_NAMES).get(raw)
         if memory is None:
             problems.append(
-                Diagnostic(code="memory_unknown", message=f"memory {raw!r}", path="run_config.json", position="memory")
+                Diagnostic(
+                    code="memory_unknown",
+                    message=f"memory {raw!r}",
+                    path="run_config.json",
+                    position="memory",
+                )
             )
         return memory, raw, None
     if raw is not None:
@@ -181,7 +187,7 @@ def _time(raw: str | None, problems: list[Diagnostic]) -> datetime | None:
     try:
         return datetime.strptime(raw, "%Y%m%d_%H%M%S").replace(tzinfo=UTC)
     except ValueError:
-        problems.append(Diagnostic(code="time_unparseable", message=f"timestamp {raw!r}", path="run_config.json"))
+        problems.append(
+            Diagnostic(code="time_unparseable", message=f"timestamp {raw!r}", path="run_config.json")
+        )
         return None
-
-

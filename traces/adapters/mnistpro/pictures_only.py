@@ -85,7 +85,9 @@ def _recover(episode: Episode, pictures: Mapping[int, str], folder: Folder) -> d
             continue
         if folder.geometry and found.side not in (None, folder.geometry.window):
             message = f"the window measures {found.side} pixels, the run's {folder.geometry.window}"
-            folder.problems.append(Diagnostic(code="windows_conflict", message=message, path=pictures[number]))
+            folder.problems.append(
+                Diagnostic(code="windows_conflict", message=message, path=pictures[number])
+            )
             continue
         if folder.run.draw_border is None:
             folder.run.draw_border = found.outlined
@@ -169,7 +171,11 @@ def _read_history(episode: Episode, history: list[dict[str, Any]]) -> None:
             if raw and _FORCED in raw:
                 continue
             episode.steps.append(
-                Step(step=number, action_kind="answer" if kind == "answer" else "unknown", valid=kind == "answer")
+                Step(
+                    step=number,
+                    action_kind="answer" if kind == "answer" else "unknown",
+                    valid=kind == "answer",
+                )
             )
         step = episode.steps[number]
         step.source_step = as_text(item.get("step"))
@@ -177,7 +183,12 @@ def _read_history(episode: Episode, history: list[dict[str, Any]]) -> None:
         if step.action_kind == "unknown" and action.get("action") == "answer":
             step.action_kind, step.valid = "answer", True
         elif step.action_kind == "unknown" and action.get("action") == "move" and step.window_before:
-            step.action_kind, step.valid, step.clipped, step.shown = "move", True, True, number + 1 < len(history)
+            step.action_kind, step.valid, step.clipped, step.shown = (
+                "move",
+                True,
+                True,
+                number + 1 < len(history),
+            )
         if step.action_kind == "move" and step.direction is None:
             direction = action.get("direction")
             step.direction = direction if direction in DIRECTIONS else None

@@ -47,7 +47,9 @@ def read(bundle: Bundle, digits: Digits) -> Iterator[Run | Episode | Canvas | Im
     entries = _summary_entries(summary, problems)
     folder = Folder(bundle, digits, run, run.geometry(), dict(files), entries, [*problems, *wrong])
     if run.geometry() is None:
-        folder.problems.append(Diagnostic(code="missing_field", message="window, stride or panel size is unknown"))
+        folder.problems.append(
+            Diagnostic(code="missing_field", message="window, stride or panel size is unknown")
+        )
     yield run
     ids = sorted({*files, *entries}, key=lambda text: (0, int(text), "") if text.isdigit() else (1, 0, text))
     without = [source_id for source_id in ids if not _pictures(folder, source_id)]
@@ -89,7 +91,9 @@ def _summary_entries(summary: dict[str, Any] | None, problems: list[Diagnostic])
         source_id = whole(entry.get("episode_id")) if isinstance(entry, dict) else None
         if source_id is None:
             message = "an entry of the summary without episode_id"
-            problems.append(Diagnostic(code="record_skipped", message=message, path=path, position=f"episodes[{number}]"))
+            problems.append(
+                Diagnostic(code="record_skipped", message=message, path=path, position=f"episodes[{number}]")
+            )
             continue
         unique, copy = str(source_id), 1
         while unique in entries:
@@ -98,7 +102,9 @@ def _summary_entries(summary: dict[str, Any] | None, problems: list[Diagnostic])
         if copy > 1:
             message = f"episode_id {source_id} appears again; kept as {unique}"
             problems.append(
-                Diagnostic(code="duplicate_episode_id", message=message, path=path, position=f"episodes[{number}]")
+                Diagnostic(
+                    code="duplicate_episode_id", message=message, path=path, position=f"episodes[{number}]"
+                )
             )
         entries[unique] = entry
     return entries
@@ -109,9 +115,11 @@ def _read_episode(folder: Folder, source_id: str) -> Iterator[Episode | Canvas |
     folder.images.clear()
     try:
         episode = _episode(folder, source_id)
-    except Exception as error:  # noqa: BLE001 - whatever one episode holds, the others are read
+    except Exception as error:
         message = f"{type(error).__name__}: {error}"
-        folder.problems.append(Diagnostic(code="episode_failed", message=message, path=f"episode_{source_id}"))
+        folder.problems.append(
+            Diagnostic(code="episode_failed", message=message, path=f"episode_{source_id}")
+        )
         episode = None
     for problem in folder.problems[seen:]:
         problem.episode_id = problem.episode_id or source_id
@@ -233,7 +241,9 @@ def _canvas(folder: Folder, episode: Episode) -> np.ndarray | None:
         folder.problems.append(Diagnostic(code="canvas_mismatch", message=message, path=path))
     canvas = recorded if recorded is not None else rebuilt
     if canvas is None:
-        folder.problems.append(Diagnostic(code="canvas_unknown", message="neither a picture nor known digits"))
+        folder.problems.append(
+            Diagnostic(code="canvas_unknown", message="neither a picture nor known digits")
+        )
         episode.reasons = (episode.reasons or {}) | {"canvas": "canvas_unknown"}
     return canvas
 

@@ -88,7 +88,9 @@ def _entries(data: dict[str, Any], context: Context) -> list[dict[str, Any]]:
         if isinstance(entry, dict):
             entries.append(entry)
         else:
-            context.note("record_skipped", f"a step is {json_type(entry)}, not an object", f"trajectory[{number}]")
+            context.note(
+                "record_skipped", f"a step is {json_type(entry)}, not an object", f"trajectory[{number}]"
+            )
     return entries
 
 
@@ -165,7 +167,9 @@ def _check_move(step: Step, context: Context) -> None:
     if step.window_after is None:
         step.window_after = reached
     elif reached != step.window_after:
-        message = f"{step.direction} from {step.window_before} gives {reached}, the log has {step.window_after}"
+        message = (
+            f"{step.direction} from {step.window_before} gives {reached}, the log has {step.window_after}"
+        )
         context.note("windows_conflict", message, f"trajectory[{step.step}]")
 
 
@@ -176,7 +180,9 @@ def _windows(data: dict[str, Any], context: Context) -> list[Point] | None:
         return None
     windows = [point(value) for value in raw]
     if None in windows:
-        context.note("invalid_value", "a window is no pair of whole numbers", f"windows[{windows.index(None)}]")
+        context.note(
+            "invalid_value", "a window is no pair of whole numbers", f"windows[{windows.index(None)}]"
+        )
         return None
     return windows  # type: ignore[return-value]
 
