@@ -9,6 +9,7 @@ import numpy as np
 
 from ..schemas import Episode, Evidence, Geometry, Point, PredictorInput
 from ..traces.world import observe, offline_canvas
+from .forms import ascii_canvas, contact_sheet, map_entries, thoughts
 
 
 @dataclass(frozen=True)
@@ -67,17 +68,44 @@ def _frames(frozen: Frozen) -> tuple[np.ndarray, ...]:
     return tuple(observe(frozen.canvas, window, frozen.geometry) for window in frozen.windows)
 
 
+def _last_frame(frozen: Frozen) -> np.ndarray:
+    return observe(frozen.canvas, frozen.windows[-1], frozen.geometry)
+
+
+def _thoughts(frozen: Frozen, *, last: bool = False) -> str:
+    return thoughts(frozen.episode, len(frozen.windows) - 1, last=last)
+
+
+def _map(frozen: Frozen) -> str:
+    return map_entries(frozen.episode, len(frozen.windows) - 1)
+
+
+def _sheet(frozen: Frozen) -> np.ndarray:
+    seen = frozen.geometry.seen(frozen.windows, frozen.evidence)
+    return contact_sheet(frozen.canvas, frozen.windows, frozen.geometry, seen)
+
+
 REPRESENTATIONS: dict[str, Representation] = {
     r.name: r
     for r in (
         Representation("canvas", 1, lambda f: ((_canvas(f),), None)),
-        Representation("canvas+glimpse", 1, lambda f: ((_canvas(f), _frames(f)[-1]), None)),
+        Representation("canvas+glimpse", 1, lambda f: ((_canvas(f), _last_frame(f)), None)),
         Representation("glimpses", 1, lambda f: (_frames(f), None)),
+        Representation("textual_state", 1, lambda f: ((_last_frame(f),), _thoughts(f)), needs_texts=True),
+        Representation(
+            "textual_state+last", 1, lambda f: ((_last_frame(f),), _thoughts(f, last=True)), needs_texts=True
+        ),
+        Representation("metric_grid_map", 1, lambda f: ((_last_frame(f),), _map(f)), needs_texts=True),
+        Representation("contact_sheet", 1, lambda f: ((_sheet(f),), None)),
+        Representation("ascii", 1, lambda f: ((), ascii_canvas(_canvas(f), f.geometry.panel))),
         Representation("full", 1, lambda f: ((f.canvas,), None), whole=True),
     )
 }
-"""`canvas` is the paper's offline canvas; `canvas+glimpse` its online two pictures; `glimpses` the observations in
-order; `full` the control that shows everything."""
+"""`canvas` is the paper's offline canvas; `canvas+glimpse` its online two pictures; `glimpses` the
+observations in order; `textual_state` and `metric_grid_map` the frozen thoughts or map entries with the
+latest observation (what was written at that observation itself is left out, but in `textual_state+last`);
+`contact_sheet` the windows tiled in order of time; `ascii` the canvas as characters; `full` the control
+that shows everything."""
 
 
 def representation(name: str) -> Representation:

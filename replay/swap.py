@@ -1,7 +1,7 @@
 """Another predictor reads the same frozen evidence: plan, deduplicate, answer from the cache, ask, pair.
 
-Replies go to a journal, one fsynced line each, and from there into the `predictions` table. A reply that was received
-is never asked for again, whatever happens to this process.
+Replies go to a journal, one fsynced line each, and from there into the `predictions` table. A reply that
+was received is never asked for again, whatever happens to this process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,18 @@ import numpy as np
 import orjson
 import polars as pl
 
-from ..schemas import Episode, Evidence, Geometry, InputRow, PredictionRow, Predictor, PredictorInput, Reading, Run
+from ..schemas import (
+    Episode,
+    Evidence,
+    Geometry,
+    InputRow,
+    PredictionRow,
+    Predictor,
+    PredictorInput,
+    Reading,
+    Run,
+    StopAsking,
+)
 from ..schemas.records import Usage
 from ..traces.arrow import to_arrow
 from ..traces.journal import Journal
@@ -85,13 +96,14 @@ class Plan:
 
 @dataclass
 class Outcome:
-    """What a swap did: calls made, replies from the cache, inputs that repeated, failures and cost."""
+    """What a swap did; `stopped` says why it ended early, where it did."""
 
     predictor_calls: int = 0
     cached: int = 0
     deduplicated: int = 0
     failed: int = 0
     cost: float | None = None
+    stopped: str | None = None
     pairs: list[Pair] = field(default_factory=list)
     errors: Counter[str] = field(default_factory=Counter)
     not_applicable: Counter[str] = field(default_factory=Counter)
@@ -147,7 +159,9 @@ def make_plan(
     return plan
 
 
-def _obstacle(source: Source, episode: Episode, geometry: Geometry | None, form: Representation) -> str | None:
+def _obstacle(
+    source: Source, episode: Episode, geometry: Geometry | None, form: Representation
+) -> str | None:
     if geometry is None:
         return "geometry_unknown"
     if episode.canvas not in source.canvases:
@@ -157,6 +171,8 @@ def _obstacle(source: Source, episode: Episode, geometry: Geometry | None, form:
     windows = episode.windows()
     if windows is None:
         return (episode.reasons or {}).get("glimpses", "no_glimpses")
+    if form.needs_texts and not episode.step_texts:
+        return "not_recorded"
     return None
 
 
@@ -182,6 +198,9 @@ def swap(
 ) -> Outcome:
     """Carry out a plan with one predictor.
 
+    A predictor that raises `StopAsking` is asked no more; what was under way is waited for, all replies are
+    kept.
+
     Args:
         store: cache of replies, and where new ones go.
         plan: readings to be made.
@@ -200,7 +219,12 @@ def swap(
         known = {} if fresh else stored_predictions(store, predictor, list(distinct))
         pending = [task for key, task in distinct.items() if key not in known]
         outcome.cached = len(distinct) - len(pending)
-        for done, (task, reply) in enumerate(_ask(predictor, pending, concurrency or predictor.concurrency), 1):
+        for done, (task, reply) in enumerate(
+            _ask(predictor, pending, concurrency or predictor.concurrency), 1
+        ):
+            if isinstance(reply.reply, StopAsking):
+                outcome.stopped = str(reply.reply)
+                continue
             row = _row(task, predictor, reply)
             outcome.predictor_calls += 1
             if row.error is None:
@@ -214,6 +238,19 @@ def swap(
         fold(store, journal)
     _remember_inputs(store, plan)
     outcome.pairs = [Pair(task, known.get(task.input_hash)) for task in plan.tasks]
+    return outcome
+
+
+def estimate(store: Store, plan: Plan, predictor: Predictor, *, fresh: bool = False) -> Outcome:
+    """What `swap` would do: calls, cached and repeated inputs, cost where the predictor can tell it."""
+    distinct = plan.distinct()
+    known = {} if fresh else stored_predictions(store, predictor, list(distinct))
+    pending = [task for key, task in distinct.items() if key not in known]
+    price = getattr(predictor, "price", lambda item: None)
+    costs = [price(task.input()) for task in pending]
+    outcome = Outcome(len(pending), len(known), len(plan.tasks) - len(distinct))
+    outcome.not_applicable = plan.not_applicable
+    outcome.cost = sum(costs) if costs and None not in costs else None
     return outcome
 
 
@@ -239,7 +276,7 @@ def _timed(predictor: Predictor, item: PredictorInput) -> _Timed:
     begun = time.perf_counter()
     try:
         reply: Reading | Exception = predictor.predict(item)
-    except Exception as error:  # noqa: BLE001 - a predictor may fail in any way; the others go on
+    except Exception as error:
         reply = error
     return _Timed(reply, time.perf_counter() - begun)
 
@@ -264,7 +301,7 @@ def _ask_batches(predictor: Any, tasks: list[Task]) -> Iterator[tuple[Task, _Tim
             replies = predictor.predict_batch(items)
             if len(replies) != len(items):
                 raise ValueError(f"{len(replies)} replies for {len(items)} inputs")
-        except Exception:  # noqa: BLE001 - one bad input must not take its batch with it
+        except Exception:
             yield from ((task, _timed(predictor, item)) for task, item in zip(chunk, items, strict=True))
             continue
         latency = (time.perf_counter() - begun) / len(items)
@@ -278,7 +315,7 @@ def _ask_async(predictor: Any, tasks: list[Task], concurrency: int) -> Iterator[
         begun = time.perf_counter()
         try:
             reply: Reading | Exception = await predictor.predict_async(task.input())
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:
             reply = error
         return task, _Timed(reply, time.perf_counter() - begun)
 
@@ -294,7 +331,10 @@ def _ask_async(predictor: Any, tasks: list[Task], concurrency: int) -> Iterator[
                     return
                 done, waiting = runner.run(_first(waiting))
                 for finished in done:
-                    yield finished.result()
+                    task, timed = finished.result()
+                    if isinstance(timed.reply, StopAsking):
+                        queue = iter(())
+                    yield task, timed
         finally:
             for task in waiting:
                 task.cancel()
@@ -307,7 +347,10 @@ async def _first(waiting: set[asyncio.Task[Any]]) -> tuple[set[asyncio.Task[Any]
 def check(reply: Reading, n_panels: int) -> str | None:
     """What is wrong with a reply: an answer that is not one digit a panel, or probabilities that are none."""
     if reply.answer is not None and not (
-        isinstance(reply.answer, str) and len(reply.answer) == n_panels and reply.answer.isascii() and reply.answer.isdigit()
+        isinstance(reply.answer, str)
+        and len(reply.answer) == n_panels
+        and reply.answer.isascii()
+        and reply.answer.isdigit()
     ):
         return f"answer {reply.answer!r} is not {n_panels} digit(s)"
     if reply.probabilities is None:
@@ -328,7 +371,7 @@ def _row(task: Task, predictor: Predictor, timed: _Timed) -> PredictionRow:
         reply = Reading(None)
     else:
         error = check(reply, n_panels)
-    answered = "failed" if error else "ok" if reply.answer is not None else "no_answer"
+    answered = reply.parse_status or ("ok" if reply.answer is not None else "no_answer")
     row = PredictionRow(
         input_hash=task.input_hash,
         representation=task.representation.key,
@@ -338,7 +381,7 @@ def _row(task: Task, predictor: Predictor, timed: _Timed) -> PredictionRow:
         settings=dict(predictor.settings),
         answer=reply.answer,
         answer_strict=reply.answer_strict,
-        parse_status=answered,
+        parse_status="failed" if error else answered,
         probabilities=reply.probabilities,
         raw_reply=reply.raw,
         latency=timed.latency,
@@ -403,7 +446,11 @@ def _remember_inputs(store: Store, plan: Plan) -> None:
             there.add((task.source.ingest_id, *key))
             episode_id, glimpse, evidence, form, input_hash = key
             row = InputRow(
-                episode_id=episode_id, glimpse=glimpse, evidence=evidence, representation=form, input_hash=input_hash
+                episode_id=episode_id,
+                glimpse=glimpse,
+                evidence=evidence,
+                representation=form,
+                input_hash=input_hash,
             )
             new.setdefault(task.source.ingest_id, []).append(row)
     for ingest_id, rows in new.items():

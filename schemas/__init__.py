@@ -1,7 +1,7 @@
 """The canonical trace: records, enumerations, geometry, tables and the predictor protocol. Pure data, no I/O."""
 
 from .geometry import DIRECTIONS, EVIDENCE_MODES, Direction, Evidence, Geometry, Point, walk
-from .predictor import UNSEEN, Predictor, PredictorInput, Reading
+from .predictor import UNSEEN, Predictor, PredictorInput, Reading, StopAsking
 from .records import (
     Attempt,
     Canvas,
@@ -47,6 +47,7 @@ __all__ = [
     "SourceFile",
     "Step",
     "StepText",
+    "StopAsking",
     "ToolCall",
     "Usage",
     "json_schema",

@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from .enums import ParseStatus
 from .records import Usage
 
 UNSEEN = 128
@@ -21,8 +22,8 @@ class PredictorInput:
 
     Args:
         representation: `name@version`.
-        images: uint8 arrays, (H, W) greyscale canvases with strokes 0, ground 255, unseen 128, or (H, W, 3) RGB
-            observations, oldest first.
+        images: uint8 arrays, (H, W) greyscale canvases with strokes 0, ground 255, unseen 128, or (H, W, 3)
+            RGB observations, oldest first.
         text: textual part, where the representation has one.
         n_panels: number of digits to read.
     """
@@ -52,6 +53,7 @@ class Reading:
         raw: the reply as it came.
         answer_strict: the official runner's reading of `raw`, where it may differ.
         usage: tokens and cost, where known.
+        parse_status: how `answer` came out of `raw`, where more than answer or none can be told.
     """
 
     answer: str | None
@@ -59,14 +61,22 @@ class Reading:
     raw: str | None = None
     answer_strict: str | None = None
     usage: Usage = field(default_factory=Usage)
+    parse_status: ParseStatus | None = None
+
+
+class StopAsking(Exception):
+    """Raised by a predictor that must not be asked any more: a cap is reached, a key refused.
+
+    What was under way is waited for, and everything that was received is kept.
+    """
 
 
 @runtime_checkable
 class Predictor(Protocol):
     """Anything that reads a `PredictorInput`.
 
-    `predict` may raise: the input then counts as failed, the others go on. Two optional attributes speed it up:
-    `predict_batch(inputs) -> list[Reading]` for models that read many inputs at once, and
+    `predict` may raise: the input then counts as failed, the others go on. Two optional attributes speed it
+    up: `predict_batch(inputs) -> list[Reading]` for models that read many inputs at once, and
     `async predict_async(input) -> Reading` for remote models. `concurrency` bounds threads or open requests.
     """
 

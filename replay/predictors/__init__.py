@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...schemas import Predictor
+from ...traces.models import ALIASES, Limits, Prompts, find
+from ...traces.models.spec import is_model
 
 ENTRY_POINTS = "mnistpro_replay.predictors"
 
@@ -25,11 +28,23 @@ BUILT_IN: dict[str, Known] = {
 }
 
 
-def load(name: str) -> Predictor:
+def load(
+    name: str,
+    models: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    prompts: Prompts | None = None,
+) -> Predictor:
     """The predictor of that name, ready to read.
+
+    Args:
+        name: a built-in or plugged-in predictor, a model's alias, an entry of `models`, or `provider/model`.
+        models: `[predictors.NAME]` tables of the configuration file.
+        limits: of what language models may be asked.
+        prompts: prompt files of language models.
 
     Raises:
         KeyError: for an unknown name.
+        ValueError: for a model that cannot be asked: no key, no such provider, settings that make no request.
         MissingExtra: where its extra is not installed.
     """
     if name in BUILT_IN:
@@ -38,7 +53,12 @@ def load(name: str) -> Predictor:
     for point in entry_points(group=ENTRY_POINTS, name=name):
         loaded = point.load()
         return loaded() if isinstance(loaded, type) else loaded
-    raise KeyError(f"no predictor {name!r}; there are {', '.join(names())}")
+    if is_model(name, models):
+        from .llm.predictor import LLM
+
+        return LLM(find(name, models), limits, prompts)
+    known = ", ".join([*names(), *ALIASES, *(models or {})])
+    raise KeyError(f"no predictor {name!r}; there are {known} and PROVIDER/MODEL")
 
 
 def names() -> list[str]:

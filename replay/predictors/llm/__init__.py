@@ -1,0 +1,1 @@
+"""Language models as predictors: frozen evidence in any representation to a model's answer."""

@@ -1,0 +1,97 @@
+"""A language model as a predictor."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ....schemas import PredictorInput, Reading
+from ....traces.models import Limits, ModelSpec, Prompts
+from ....traces.models.client import Client, Turn
+from ....traces.models.replies import robust_answer, strict_answer
+from ....traces.world.canvas import to_png
+from ...representations import REPRESENTATIONS
+
+_REPLY_TOKENS = 60
+_PROMPTS = {
+    "canvas+glimpse": "predictor_canvas_glimpse",
+    "textual_state+last": "predictor_textual_state",
+}
+"""Prompts of representations whose name is not that of a file."""
+
+
+class LLM:
+    """Shows evidence to a model and reads its reply, as the official runner would and robustly.
+
+    Args:
+        spec: which model.
+        limits: shared by everything that one command asks.
+        prompts: prompt files.
+        concurrency: readings under way at once.
+
+    Raises:
+        ValueError: for a model that cannot be asked (see `Client`).
+        MissingExtra: without the extra `llm`.
+    """
+
+    representations = tuple(REPRESENTATIONS)
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        limits: Limits | None = None,
+        prompts: Prompts | None = None,
+        concurrency: int = 8,
+    ) -> None:
+        self.name, self.version, self.concurrency = spec.name, spec.id, concurrency
+        self.client = Client(spec, limits)
+        self.settings = self.client.settings
+        self._prompts = prompts or Prompts()
+        self.prompt_hash = self._prompts.hash("predictor", *map(_prompt, REPRESENTATIONS))
+
+    def predict(self, item: PredictorInput) -> Reading:
+        """Read one input."""
+        return asyncio.run(self.predict_async(item))
+
+    async def predict_async(self, item: PredictorInput) -> Reading:
+        """Read one input.
+
+        Raises:
+            StopAsking: where the model should not be asked any more.
+            RequestFailed: where this input got no reply.
+        """
+        reply = await self.client.ask([self.turn(item)])
+        answer, status = robust_answer(reply.text, item.n_panels)
+        return Reading(
+            answer=answer,
+            raw=reply.text,
+            answer_strict=strict_answer(reply.text, item.n_panels),
+            usage=reply.usage,
+            parse_status=status,
+        )
+
+    def price(self, item: PredictorInput) -> float | None:
+        """About what reading one input costs in USD, where the model's price is known.
+
+        A picture is taken for one token in 750 pixels, a text for one in four characters, the reply for 60
+        without reasoning.
+        """
+        text = next(part for part in self.turn(item).parts if isinstance(part, str))
+        pixels = sum(image.shape[0] * image.shape[1] for image in item.images)
+        return self.client.price(len(text) // 4 + pixels // 750, _REPLY_TOKENS)
+
+    def turn(self, item: PredictorInput) -> Turn:
+        """The message for one input: the text, then the pictures in order."""
+        one = item.n_panels == 1
+        form = item.representation.partition("@")[0]
+        text = self._prompts.text(
+            "predictor",
+            evidence=self._prompts.text(_prompt(form), text=item.text or "(nothing)"),
+            count="one digit is" if one else f"{item.n_panels} digits, side by side, are",
+            which="digit it is" if one else "digits they are, from left to right",
+            form="<the digit>" if one else f"<the {item.n_panels} digits as one text>",
+        )
+        return Turn("user", (text, *map(to_png, item.images)))
+
+
+def _prompt(form: str) -> str:
+    return _PROMPTS.get(form, f"predictor_{form}")
