@@ -1,11 +1,12 @@
-"""An episode as a picture (PNG) or a moving one (GIF), drawn with Pillow: no browser needed."""
+"""An episode as a picture (PNG) or a moving one (GIF), drawn with Pillow, or as a player (HTML)."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -13,6 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 from ..schemas import Episode, Geometry, Point, Run
 from ..traces.store import Store, StoreError, geometry_of
 from .layout import XY, Layout, lay_out
+from .player_html import page
 
 # Cividis: readable for colour-blind eyes, and still ordered when printed grey.
 _RAMP = ((0, 34, 78), (53, 69, 109), (102, 105, 112), (148, 142, 119), (200, 183, 103), (254, 232, 56))
@@ -45,7 +47,9 @@ def moving(store: Store, run: Run, episode: Episode, readings: Sequence[Caption]
     """The same, growing glimpse by glimpse, as an animated GIF that ends on a longer last frame."""
     canvas, windows, geometry = _scene(store, run, episode)
     captions = _captions(run, episode, readings)
-    frames = [draw(canvas, windows[: n + 1], geometry, captions, of=len(windows)) for n in range(len(windows))]
+    frames = [
+        draw(canvas, windows[: n + 1], geometry, captions, of=len(windows)) for n in range(len(windows))
+    ]
     paletted = [frame.quantize(64) for frame in frames]
     buffer = io.BytesIO()
     durations = [_FRAME_MS] * (len(frames) - 1) + [4 * _FRAME_MS]
@@ -53,14 +57,21 @@ def moving(store: Store, run: Run, episode: Episode, readings: Sequence[Caption]
     return buffer.getvalue()
 
 
-def write(store: Store, run: str, source_id: str, out: Path) -> None:
-    """Write one episode; the file's ending chooses PNG or GIF.
+def write(store: Store, run: str, source_id: str, out: Path, tracks: dict[str, Any] | None = None) -> None:
+    """Write one episode; the file's ending chooses PNG, GIF or HTML.
+
+    Args:
+        store: where the episode is.
+        run: name of its run.
+        source_id: its `source_episode_id`.
+        out: file to write.
+        tracks: what the HTML player shows beside the path, as `analysis.tracks.tracks` gives it.
 
     Raises:
         ValueError: for another ending.
-        StoreError: where the episode cannot be drawn.
+        StoreError: where the episode cannot be drawn (a player shows what is there).
     """
-    kinds = {".png": still, ".gif": moving}
+    kinds = {".png": still, ".gif": moving, ".html": partial(page, tracks=tracks)}
     if out.suffix.lower() not in kinds:
         raise ValueError(f"{out.name}: the ending must be one of {', '.join(kinds)}")
     episode = store.episodes(run, [source_id], texts=True)[0]
@@ -107,7 +118,10 @@ def draw(
     width, height = canvas.shape[1] * scale, canvas.shape[0] * scale
     below = _LINE * (len(captions) + 2) + _MARGIN
     sheet = Image.new("RGB", (width + 2 * _MARGIN, height + 2 * _MARGIN + below), _PAPER)
-    sheet.paste(_ground(canvas, geometry.seen(windows)).resize((width, height), Image.Resampling.NEAREST), (_MARGIN,) * 2)
+    sheet.paste(
+        _ground(canvas, geometry.seen(windows)).resize((width, height), Image.Resampling.NEAREST),
+        (_MARGIN,) * 2,
+    )
     pen = ImageDraw.Draw(sheet)
     _draw_panels(pen, geometry, scale)
     _draw_window(pen, windows[-1], geometry, scale)
