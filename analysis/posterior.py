@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ..schemas import Evidence, Geometry, Point
 from ..traces.world import reveal
+from .statistics import Calibration, Interval, calibration, proportion
 
-BINS = 5
-"""Equal-mass bins of the calibration error: runs of 100 episodes allow no more (docs/metrics.md 3.2)."""
 _BATCH = 256
 
 
@@ -69,39 +68,14 @@ def evidence_canvases(
             yield reveal(canvas, seen)
 
 
-class Calibration(NamedTuple):
-    """How far a reader's confidence can be believed; printed beside whatever leans on it.
-
-    Attributes:
-        n: panels read.
-        accuracy: share of them read right; a tied posterior is no reading and counts as wrong.
-        confidence: mean probability of the most probable digit.
-        ece: expected calibration error over equal-mass bins; None for n = 0.
-    """
-
-    n: int
-    accuracy: float | None
-    confidence: float | None
-    ece: float | None
-
-
-def calibration(posteriors: np.ndarray, labels: np.ndarray, bins: int = BINS) -> Calibration:
-    """Calibration of panel posteriors (docs/metrics.md 3.1, 3.2).
+def panel_calibration(posteriors: np.ndarray, labels: np.ndarray) -> tuple[Interval, Calibration]:
+    """Accuracy and calibration of panel posteriors, printed beside whatever leans on them (docs/metrics.md 3.1).
 
     Args:
-        posteriors: float (M, 10).
-        labels: int (M,), the true digits.
-        bins: equal-mass bins by confidence.
+        posteriors: float (M, 10), one row a panel read.
+        labels: int (M,), the true digits; a tied posterior is no answer and counts as wrong.
     """
-    if len(posteriors) == 0:
-        return Calibration(0, None, None, None)
     from ..replay.predictors.reference.predictor import best
 
-    confidence = posteriors.max(axis=1)
     right = best(posteriors) == labels
-    order = np.argsort(confidence, kind="stable")
-    gaps = [
-        abs(right[part].mean() - confidence[part].mean()) * len(part)
-        for part in np.array_split(order, min(bins, len(order)))
-    ]
-    return Calibration(len(order), float(right.mean()), float(confidence.mean()), float(sum(gaps) / len(order)))
+    return proportion(int(right.sum()), len(right)), calibration(posteriors.max(axis=1, initial=0), right)

@@ -25,10 +25,19 @@ class EpisodeMetrics:
     posterior_version: str | None = col("Version of the reference reader, where it has read")
     reasons: Json = col("Column name to reason for columns that are null")
 
-    official_stroke_coverage: float | None = col("Stroke pixels inside a window of windows_source, as the official runner counts")
-    official_stroke_coverage_readable: float | None = col("The same with every window shrunk by two pixels on all sides")
+    last_glimpse: int | None = col("Number of the last shown glimpse, from 0")
+    euler: list[int] | None = col("By panel, Euler number of the strokes of the whole canvas (8-connected)")
+
+    official_stroke_coverage: float | None = col(
+        "Stroke pixels inside a window of windows_source, as the official runner counts"
+    )
+    official_stroke_coverage_readable: float | None = col(
+        "The same with every window shrunk by two pixels on all sides"
+    )
     official_area_coverage: float | None = col("Canvas inside a window of windows_source")
-    official_revisit_rate: float | None = col("Windows of windows_source that repeat an earlier one, over all of them")
+    official_revisit_rate: float | None = col(
+        "Windows of windows_source that repeat an earlier one, over all of them"
+    )
 
     coverage_window: float | None = col("Stroke pixels seen, evidence window")
     coverage_visible_exact: float | None = col("Stroke pixels seen, evidence visible_exact")
@@ -38,14 +47,20 @@ class EpisodeMetrics:
     panel_coverage_window: list[float | None] | None = col("Stroke pixels seen, by panel, evidence window")
     panel_coverage_visible_exact: list[float | None] | None = col("The same, evidence visible_exact")
 
-    n_revisits: int | None = col("A1: glimpses of a position held before: N - distinct positions", unit="glimpses")
+    n_revisits: int | None = col(
+        "A1: glimpses of a position held before: N - distinct positions", unit="glimpses"
+    )
     n_noop: int | None = col("A1: revisits by a move that changed nothing", unit="glimpses")
-    n_backtrack: int | None = col("A1: revisits of the position before the previous effective move", unit="glimpses")
+    n_backtrack: int | None = col(
+        "A1: revisits of the position before the previous effective move", unit="glimpses"
+    )
     n_loop: int | None = col("A1: other revisits", unit="glimpses")
     revisit_rate_moves: float | None = col("A1: n_revisits / M (the paper's RR_T)")
     revisit_rate_obs: float | None = col("A1: n_revisits / N")
     revisit_lag_median: float | None = col("A1: median age of what is revisited", unit="glimpses")
-    near_revisit_rate: float | None = col("A1: moves that end nearer than half a stride to an earlier position")
+    near_revisit_rate: float | None = col(
+        "A1: moves that end nearer than half a stride to an earlier position"
+    )
     redundant_glimpse_rate: float | None = col("A1: moves that show nothing new")
 
     blocked_rate: float | None = col("A2: moves that changed nothing")
@@ -69,7 +84,9 @@ class EpisodeMetrics:
     reversal_rate: float | None = col("A5: n_reversals / n_pairs")
     turn_rate: float | None = col("A5: n_turns / n_pairs")
     straight_run_mean: float | None = col("A5: effective moves without a change of direction", unit="moves")
-    reversal_rate_raw: float | None = col("A5: reversals between consecutive moves as commanded, blocked ones included")
+    reversal_rate_raw: float | None = col(
+        "A5: reversals between consecutive moves as commanded, blocked ones included"
+    )
 
     rqa_n: int | None = col("A6: recurrences (pairs of glimpses at one position)", unit="pairs")
     rqa_rec: float | None = col("A6: recurrences over all pairs")
@@ -99,26 +116,40 @@ class EpisodeMetrics:
 
     straightness: float | None = col("A8: net over gross displacement, L1")
     straightness_l2: float | None = col("A8: the same, L2")
-    radius_of_gyration: float | None = col("A8: root mean square distance of positions from their mean", unit="px")
+    radius_of_gyration: float | None = col(
+        "A8: root mean square distance of positions from their mean", unit="px"
+    )
     net_displacement: float | None = col("A8: L1 distance from first to last position", unit="px")
     gross_displacement: float | None = col("A8: L1 length of the path", unit="px")
 
-    first_entry_ink: list[int | None] | None = col("A9: by panel, first glimpse that shows a stroke pixel of it")
+    first_entry_ink: list[int | None] | None = col(
+        "A9: by panel, first glimpse that shows a stroke pixel of it"
+    )
     first_entry_area: list[int | None] | None = col("A9: by panel, first glimpse whose window overlaps it")
-    ink_dwell_share: list[float] | None = col("A9: by panel, share of the stroke pixels shown, each glimpse counted anew")
+    ink_dwell_share: list[float] | None = col(
+        "A9: by panel, share of the stroke pixels shown, each glimpse counted anew"
+    )
     n_crossings: int | None = col("A9: times that the window's centre went over a seam")
     panel_order: list[int] | None = col("A9: panels in the order in which their ink was first shown")
     first_panel: int | None = col("A9: panel with most ink in glimpse 0")
     second_entry: int | None = col("A9: first glimpse that shows ink of another panel", unit="glimpses")
     c_first_at_entry: float | None = col("A9: coverage of first_panel just before second_entry")
 
-    posterior_full: list[list[float]] | None = col("Reference reader on the whole canvas: by panel, probability of each digit")
-    posterior_window: list[list[float]] | None = col("Reference reader after the last shown glimpse, evidence window")
+    posterior_full: list[list[float]] | None = col(
+        "Reference reader on the whole canvas: by panel, probability of each digit"
+    )
+    posterior_window: list[list[float]] | None = col(
+        "Reference reader after the last shown glimpse, evidence window"
+    )
     posterior_visible_exact: list[list[float]] | None = col("The same, evidence visible_exact")
     answer_full: str | None = col("Most probable digits of posterior_full; null where a panel is tied")
     answer_window: str | None = col("Most probable digits of posterior_window; null where a panel is tied")
-    answer_visible_exact: str | None = col("Most probable digits of posterior_visible_exact; null where a panel is tied")
-    entropy_auc_window: float | None = col("A11: mean height of the entropy curve, evidence window", unit="bits")
+    answer_visible_exact: str | None = col(
+        "Most probable digits of posterior_visible_exact; null where a panel is tied"
+    )
+    entropy_auc_window: float | None = col(
+        "A11: mean height of the entropy curve, evidence window", unit="bits"
+    )
     entropy_auc_visible_exact: float | None = col("A11: the same, evidence visible_exact", unit="bits")
 
 
@@ -140,11 +171,15 @@ class StepMetrics:
     area_coverage: float = key("Canvas seen so far")
     new_ink: list[int] | None = col("Stroke pixels first shown by this glimpse, by panel", unit="px")
     new_area: int = key("Pixels first shown by this glimpse", unit="px")
-    posterior_window: list[list[float]] | None = col("Reference reader after this glimpse: by panel, probability of each digit")
+    posterior_window: list[list[float]] | None = col(
+        "Reference reader after this glimpse: by panel, probability of each digit"
+    )
     posterior_visible_exact: list[list[float]] | None = col("The same, evidence visible_exact")
     entropy_window: float | None = col("A11: entropy of the joint posterior", unit="bits")
     entropy_visible_exact: float | None = col("The same, evidence visible_exact", unit="bits")
     ig_window: float | None = col("A11: entropy lost by this glimpse; may be negative", unit="bits")
     ig_visible_exact: float | None = col("The same, evidence visible_exact", unit="bits")
-    surprise_window: float | None = col("A11: KL divergence from the posterior before this glimpse", unit="bits")
+    surprise_window: float | None = col(
+        "A11: KL divergence from the posterior before this glimpse", unit="bits"
+    )
     surprise_visible_exact: float | None = col("The same, evidence visible_exact", unit="bits")
