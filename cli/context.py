@@ -110,7 +110,9 @@ def open_store(*, create: bool = False) -> Store:
 def open_store_for(traces: Sequence[str]) -> Store:
     """The store, made where it is not there and one of `traces` is raw logs to be ingested on the way."""
     aliases = load_config().get("traces", {})
-    raw = any(Path(trace.partition("#")[0]).exists() or trace.partition("#")[0] in aliases for trace in traces)
+    raw = any(
+        Path(trace.partition("#")[0]).exists() or trace.partition("#")[0] in aliases for trace in traces
+    )
     return open_store(create=raw)
 
 
@@ -147,7 +149,11 @@ def select(store: Store, traces: Sequence[str]) -> list[Selection]:
     merged: dict[str, Selection] = {}
     for selection in found:
         before = merged.get(selection.run)
-        ids = None if selection.ids is None or (before and before.ids is None) else [*(before.ids or [] if before else []), *selection.ids]
+        ids = (
+            None
+            if selection.ids is None or (before and before.ids is None)
+            else [*(before.ids or [] if before else []), *selection.ids]
+        )
         merged[selection.run] = Selection(selection.run, ids)
     return list(merged.values())
 
@@ -248,10 +254,17 @@ def show_table(
     from rich.text import Text
 
     table = Table(
-        title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False, show_edge=False
+        title=title,
+        box=box.SIMPLE_HEAD,
+        title_justify="left",
+        title_style="bold",
+        pad_edge=False,
+        show_edge=False,
     )
     for key, heading in columns.items():
-        table.add_column(heading, justify="right" if key in right else "left", overflow="fold", no_wrap=key in right)
+        table.add_column(
+            heading, justify="right" if key in right else "left", overflow="fold", no_wrap=key in right
+        )
     for row in rows:
         table.add_row(*(Text(blank if row.get(key) is None else cell(row[key])) for key in columns))
     console(error=OPTIONS.json).print(table)
@@ -274,7 +287,9 @@ def percent(value: float | None, interval: Sequence[float | None] | None = None)
     """A fraction as percent, with its interval where there is one."""
     if value is None:
         return "–"
-    low_high = "" if interval is None or None in interval else f" [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]"  # type: ignore[operator]
+    low_high = (
+        "" if interval is None or None in interval else f" [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]"
+    )  # type: ignore[operator]
     return f"{100 * value:.1f}{low_high}"
 
 

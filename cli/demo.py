@@ -65,7 +65,9 @@ def _verify(store: Store, names: list[str]) -> dict[str, int]:
         for finding in verify(store, name):
             result.add(finding)
     counts = {verdict: result.counts[verdict] for verdict in VERDICTS}
-    say(f"   {counts['exact']} exact, {counts['mismatch']} mismatches, {counts['not_checkable']} without a picture")
+    say(
+        f"   {counts['exact']} exact, {counts['mismatch']} mismatches, {counts['not_checkable']} without a picture"
+    )
     if result.mismatches:
         raise NotHeld("the demo's own pictures do not match: this installation draws differently")
     return counts
@@ -113,7 +115,10 @@ def _pictures(store: Store, names: list[str], pairs: dict[str, list[Pair]], out:
             for predictor, made in pairs.items():
                 for pair in made:
                     task = pair.task
-                    if (task.source.run.run, task.episode.episode_id) == (name, episode.episode_id) and pair.prediction:
+                    if (task.source.run.run, task.episode.episode_id) == (
+                        name,
+                        episode.episode_id,
+                    ) and pair.prediction:
                         verdict = "right" if pair.correct else "wrong"
                         read = "no answer" if pair.prediction.answer is None else pair.prediction.answer
                         readings.append(Caption(predictor, f"read {read} from this evidence: {verdict}"))

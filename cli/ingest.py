@@ -27,12 +27,16 @@ def register(app: typer.Typer) -> None:
 
 
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(help="Files or folders; several runs below one become several runs")],
+    paths: Annotated[
+        list[Path], typer.Argument(help="Files or folders; several runs below one become several runs")
+    ],
     name: Annotated[str | None, typer.Option(help="Name of the run; with several runs, a prefix")] = None,
     format: Annotated[str, typer.Option(help="Format, or auto to find out by content")] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where there is a diagnostic")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a run of the same name")] = False,
-    digits: Annotated[Path | None, typer.Option("--digits-from", help="MNIST files to rebuild canvases from")] = None,
+    digits: Annotated[
+        Path | None, typer.Option("--digits-from", help="MNIST files to rebuild canvases from")
+    ] = None,
 ) -> None:
     """Bring any runner's logs into the store."""
     from ..traces.adapters import adapter_names

@@ -43,7 +43,7 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         raise SystemExit(0) from None
-    except Exception as error:  # noqa: BLE001 - the user gets one line, -v the rest
+    except Exception as error:
         if OPTIONS.verbose:
             raise
         _explain(error)

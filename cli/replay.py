@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 Traces = Annotated[
     list[str] | None, typer.Option("--traces", help="Run, glob, RUN#EPISODES, alias or path; repeatable")
 ]
-EvidenceOption = Annotated[str, typer.Option(help="window, or visible_exact (without what the outline covers)")]
+EvidenceOption = Annotated[
+    str, typer.Option(help="window, or visible_exact (without what the outline covers)")
+]
 RepresentationOption = Annotated[
     list[str] | None, typer.Option(help="Form of the evidence, default canvas; repeatable (docs/replay.md)")
 ]
@@ -80,7 +82,14 @@ def verify(traces: Traces = None) -> None:
         {"run": f.run, "episode": f.episode, "step": f.step, "reason": f.reason} for f in total.mismatches
     ]
     if OPTIONS.json:
-        emit({**{v: total.counts[v] for v in VERDICTS}, "reasons": total.reasons, "mismatches": mismatches, "rows": rows})
+        emit(
+            {
+                **{v: total.counts[v] for v in VERDICTS},
+                "reasons": total.reasons,
+                "mismatches": mismatches,
+                "rows": rows,
+            }
+        )
     else:
         columns = {"run": "run", "exact": "exact", "outline_only": "outline only", "mismatch": "mismatch"}
         columns |= {"not_checkable": "not checkable", "reasons": "because"}
@@ -272,7 +281,9 @@ def predictors() -> None:
             }
         )
     rows += [_model_row(name) for name in dict.fromkeys([*ALIASES, *model_tables()])]
-    rows.append({"predictor": "PROVIDER/MODEL", "reads": "any model of a provider", "needs": "extra llm, its key"})
+    rows.append(
+        {"predictor": "PROVIDER/MODEL", "reads": "any model of a provider", "needs": "extra llm, its key"}
+    )
     if OPTIONS.json:
         emit(rows)
         return

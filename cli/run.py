@@ -32,8 +32,12 @@ def run(
     repeat: Annotated[int, typer.Option(min=1, help="How many times to play the condition")] = 1,
     window: Annotated[int, typer.Option(min=4, help="Side of the window in pixels")] = 64,
     stride: Annotated[int, typer.Option(min=1, help="Pixels of one move")] = 32,
-    digits: Annotated[Path | None, typer.Option("--digits-from", help="MNIST files; the embedded sample without")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="A setting of the policy, as name=value")] = None,
+    digits: Annotated[
+        Path | None, typer.Option("--digits-from", help="MNIST files; the embedded sample without")
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the policy, as name=value")
+    ] = None,
 ) -> None:
     """Play episodes in the bundled world and record them."""
     from ..traces.runner.run import Plan
@@ -56,7 +60,9 @@ def run(
             name=own,
         )
         made.append(_record(store, plan))
-    rows = [{"run": run.run, "episodes": episodes, "digits": (run.settings or {}).get("digits")} for run in made]
+    rows = [
+        {"run": run.run, "episodes": episodes, "digits": (run.settings or {}).get("digits")} for run in made
+    ]
     if OPTIONS.json:
         emit(rows)
     for run in made:

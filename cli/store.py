@@ -110,7 +110,9 @@ def _run_row(row: dict[str, Any], score: dict[str, Any]) -> dict[str, Any]:
 
 def show(
     trace: Annotated[str, typer.Argument(help="RUN or RUN#EPISODE")],
-    image: Annotated[Path | None, typer.Option(help="Also write the episode's path over the canvas as PNG")] = None,
+    image: Annotated[
+        Path | None, typer.Option(help="Also write the episode's path over the canvas as PNG")
+    ] = None,
 ) -> None:
     """Show one run, or one episode step by step."""
     from ..traces.store import StoreError
@@ -179,7 +181,9 @@ def _show_run(store: Store, run: Run) -> None:
 
 def _show_episode(run: Run, episode: Episode) -> None:
     ended = episode.error or episode.stop_reason
-    say(f"{run.run}#{episode.source_episode_id}  label {episode.label}, answer {cell(episode.answer)}, ended: {ended}")
+    say(
+        f"{run.run}#{episode.source_episode_id}  label {episode.label}, answer {cell(episode.answer)}, ended: {ended}"
+    )
     texts = {text.step: text.thought or "" for text in episode.step_texts}
     rows = [{"step": "start", "after": episode.start, "shown": episode.start_shown}]
     rows += [
@@ -193,7 +197,14 @@ def _show_episode(run: Run, episode: Episode) -> None:
         }
         for step in episode.steps
     ]
-    columns = {"step": "step", "action": "action", "after": "window", "clipped": "", "shown": "shown", "thought": "thought"}
+    columns = {
+        "step": "step",
+        "action": "action",
+        "after": "window",
+        "clipped": "",
+        "shown": "shown",
+        "thought": "thought",
+    }
     show_table(rows, columns, right=("step",))
 
 
@@ -203,7 +214,9 @@ def rename(run: str, new: Annotated[str, typer.Argument(help="The new name")]) -
     say(f"{run} is now {new}")
 
 
-def tag(run: str, tags: Annotated[list[str], typer.Argument(help="The run's tags; they replace the old ones")]) -> None:
+def tag(
+    run: str, tags: Annotated[list[str], typer.Argument(help="The run's tags; they replace the old ones")]
+) -> None:
     """Set a run's tags."""
     open_store().tag(run, tags)
     say(f"{run}: {', '.join(tags)}")
@@ -246,7 +259,7 @@ def doctor() -> None:
     orphans = store.orphans()
     for ingest in orphans:
         store.delete_ingest(ingest)
-    problems = check_store(store)
+    problems = store.problems()
     if OPTIONS.json:
         emit({"runs": store.runs().height, "swept": len(orphans), "problems": problems})
     say(f"{store.runs().height} runs, {len(orphans)} unfinished ingests swept, {len(problems)} problems")
@@ -254,24 +267,3 @@ def doctor() -> None:
         say(f"  {problem}")
     if problems:
         raise NotHeld("the store has problems")
-
-
-def check_store(store: Store) -> list[str]:
-    """What is wrong with the runs of a store: missing canvases or pictures, counts that do not agree."""
-    import polars as pl
-
-    problems = []
-    canvases = set(store.raw("canvases").select("canvas").collect().to_series())
-    images = set(store.raw("images").select("image").collect().to_series())
-    for row in store.runs().iter_rows(named=True):
-        mine = pl.col("ingest_id") == row["ingest_id"]
-        episodes = store.raw("episodes").filter(mine).select("canvas", "start_image").collect()
-        steps = store.raw("steps").filter(mine).select("image").collect()
-        if (episodes.height, steps.height) != (row["n_episodes"], row["n_steps"]):
-            problems.append(f"{row['run']}: {episodes.height} episodes and {steps.height} steps, "
-                            f"not {row['n_episodes']} and {row['n_steps']}")
-        lost = set(episodes["canvas"].drop_nulls()) - canvases
-        missing = {*episodes["start_image"].drop_nulls(), *steps["image"].drop_nulls()} - images
-        if lost or missing:
-            problems.append(f"{row['run']}: {len(lost)} canvases and {len(missing)} pictures are not in the store")
-    return problems

@@ -59,7 +59,9 @@ class Verification:
         return sum(self.counts[verdict] for verdict in VERDICTS[:3])
 
 
-def compare(recorded: np.ndarray, canvas: np.ndarray, window: Point, geometry: Geometry) -> tuple[Verdict, str | None]:
+def compare(
+    recorded: np.ndarray, canvas: np.ndarray, window: Point, geometry: Geometry
+) -> tuple[Verdict, str | None]:
     """Compare a recorded picture with the one that the window should show.
 
     Args:
@@ -110,7 +112,11 @@ def recorded_pictures(episode: Episode) -> Iterator[Picture]:
 
 
 def verify_episode(
-    run: str, episode: Episode, geometry: Geometry | None, canvas: np.ndarray | None, images: Mapping[str, bytes]
+    run: str,
+    episode: Episode,
+    geometry: Geometry | None,
+    canvas: np.ndarray | None,
+    images: Mapping[str, bytes],
 ) -> Iterator[Finding]:
     """Verdicts on the pictures of an episode, and on moves that do not lead where the trace says."""
     for picture in recorded_pictures(episode):

@@ -62,7 +62,9 @@ class Run:
     level: int | None = col("Number of digits on the canvas", unit="digits")
     memory: Memory | None = col("Memory condition, normalised")
     memory_raw: str | None = col("Memory condition as the source names it")
-    horizon: int | None = col("Pictures kept in context, the current one included; -1 for all", unit="glimpses")
+    horizon: int | None = col(
+        "Pictures kept in context, the current one included; -1 for all", unit="glimpses"
+    )
     turn_mode: str | None = col("turn_based or natural")
     harness: Harness | None = col("What carried actions and pictures")
     arm: str | None = col("Harness arm: A0 none, A1 notes, A2 notes and feedback")
@@ -298,7 +300,9 @@ class InputRow:
     """Which predictor input the evidence of an episode gives."""
 
     episode_id: str = key("Episode")
-    glimpse: int = key("Last shown glimpse in the evidence, from 0; -1 for representations of the whole canvas")
+    glimpse: int = key(
+        "Last shown glimpse in the evidence, from 0; -1 for representations of the whole canvas"
+    )
     evidence: Evidence = key("Evidence mode")
     representation: str = key("Name and version of the representation, as name@version")
     input_hash: str = key("Hash of the input, key into predictions")

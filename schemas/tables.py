@@ -103,7 +103,9 @@ def _column(name: str, hint: Any, metadata: Any) -> Column:
         (hint,) = (h for h in get_args(hint) if h is not type(None))
         nullable = True
     values = get_args(hint) if get_origin(hint) is Literal else None
-    return Column(name, "string" if values else _TYPES[hint], nullable, metadata["doc"], metadata["unit"], values)
+    return Column(
+        name, "string" if values else _TYPES[hint], nullable, metadata["doc"], metadata["unit"], values
+    )
 
 
 def _table(name: str, cls: type) -> Table:

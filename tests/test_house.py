@@ -13,8 +13,9 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-import mnistpro_replay
 import pytest
+
+import mnistpro_replay
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("schemas", "traces", "replay", "analysis", "dashboard", "cli")
@@ -42,12 +43,17 @@ def test_every_data_file_is_listed() -> None:
             owner = next(p for p in path.parents if (p / "__init__.py").exists())
             package = "mnistpro_replay." + ".".join(owner.relative_to(ROOT).parts)
             inside = path.relative_to(owner)
-            assert any(inside.match(pattern) for pattern in listed.get(package, [])), f"{path} is in no package-data"
+            assert any(inside.match(pattern) for pattern in listed.get(package, [])), (
+                f"{path} is in no package-data"
+            )
 
 
 def modules() -> list[str]:
-    return [m.name for m in pkgutil.walk_packages(mnistpro_replay.__path__, "mnistpro_replay.") if
-            m.name.split(".")[1] in ROOMS]
+    return [
+        m.name
+        for m in pkgutil.walk_packages(mnistpro_replay.__path__, "mnistpro_replay.")
+        if m.name.split(".")[1] in ROOMS
+    ]
 
 
 def test_doctests() -> None:
@@ -58,7 +64,14 @@ def test_doctests() -> None:
         try:
             module = importlib.import_module(name)
         except ImportError as error:
-            if "extra" in str(error) or error.name in ("torch", "onnx", "mcp", "pydantic_ai", "inspect_ai", "minari"):
+            if "extra" in str(error) or error.name in (
+                "torch",
+                "onnx",
+                "mcp",
+                "pydantic_ai",
+                "inspect_ai",
+                "minari",
+            ):
                 continue
             raise
         result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
@@ -95,8 +108,11 @@ def test_the_project_speaks_of_itself_alone() -> None:
 
 @pytest.mark.wheel
 def test_wheel_installs_nothing_but_the_package_and_runs(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(ROOT)], check=True,
-                   capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(ROOT)],
+        check=True,
+        capture_output=True,
+    )
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as zipped:
         names = zipped.namelist()
@@ -105,15 +121,30 @@ def test_wheel_installs_nothing_but_the_package_and_runs(tmp_path: Path) -> None
     inside = {"mnistpro_replay." + ".".join(n.split("/")[1:-1]) for n in names if n.endswith(".py")}
     assert {n.rstrip(".") for n in inside} == folders_with_code()
     site = tmp_path / "site"
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(site), str(wheel)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--target",
+        str(site),
+        str(wheel),
+    ]
     subprocess.run(command, check=True)
     env = os.environ | {"PYTHONPATH": str(site)}
     code = "import mnistpro_replay, sys; print(mnistpro_replay.__file__)"
-    where = subprocess.run([sys.executable, "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True)
+    where = subprocess.run(
+        [sys.executable, "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True
+    )
     assert str(site) in where.stdout
     done = subprocess.run(
         [sys.executable, "-m", "mnistpro_replay.cli.main", "demo", "--out", "d", "--episodes", "3"],
-        env=env, cwd=tmp_path, capture_output=True, text=True,
+        env=env,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "d" / "store" / "runs").is_dir()

@@ -12,7 +12,16 @@ from ..schemas.enums import AnswerStatus
 from .world.canvas import world_key
 
 _USAGE = tuple(field.name for field in fields(Usage))
-_NOT_CONDITION = {"run", "run_id", "repeat", "created", "created_raw", "tags", "source_format", "source_version"}
+_NOT_CONDITION = {
+    "run",
+    "run_id",
+    "repeat",
+    "created",
+    "created_raw",
+    "tags",
+    "source_format",
+    "source_version",
+}
 
 
 def run_id(run: Run) -> str:
@@ -60,7 +69,9 @@ def settle_answer(episode: Episode, n_panels: int | None, given: str | None) -> 
         n_panels: digits that an answer should have.
         given: the source's normalised answer, None where there was none.
     """
-    episode.answer, episode.answer_status = read_answer(given, n_panels, episode.label, episode.answer_raw_type)
+    episode.answer, episode.answer_status = read_answer(
+        given, n_panels, episode.label, episode.answer_raw_type
+    )
     episode.correct = None if episode.label is None else episode.answer == episode.label
 
 

@@ -34,7 +34,9 @@ from .world.canvas import from_png
 T = TypeVar("T")
 
 _KEYS = {"canvases": "canvas", "images": "image"}
-_PER_INGEST = tuple(name for name in TABLES if name not in CONTENT_ADDRESSED and name not in ("runs", "inputs"))
+_PER_INGEST = tuple(
+    name for name in TABLES if name not in CONTENT_ADDRESSED and name not in ("runs", "inputs")
+)
 _SHARD_EPISODES = 500
 _RETRIES = 20
 
@@ -70,7 +72,9 @@ class Store:
             if create:
                 Path(self.path).mkdir(parents=True, exist_ok=True)
             elif not self.exists("runs"):
-                raise StoreError(f"no store at {self.path}; `mnistpro-replay ingest PATH` or `demo` makes one")
+                raise StoreError(
+                    f"no store at {self.path}; `mnistpro-replay ingest PATH` or `demo` makes one"
+                )
         self._check_version()
 
     def _check_version(self) -> None:
@@ -109,7 +113,9 @@ class Store:
     def find(self, pattern: str) -> list[str]:
         """Names of the runs that match a name or a glob."""
         names = self.runs()["run"].to_list()
-        return [pattern] if pattern in names else [name for name in names if fnmatch.fnmatchcase(name, pattern)]
+        return (
+            [pattern] if pattern in names else [name for name in names if fnmatch.fnmatchcase(name, pattern)]
+        )
 
     def run_row(self, name: str) -> dict[str, Any]:
         """The row of a run.
@@ -147,7 +153,9 @@ class Store:
     def _attach(self, table: str, ingest: str, by_id: Mapping[str, Episode]) -> None:
         wanted = (pl.col("ingest_id") == ingest) & pl.col("episode_id").is_in(list(by_id))
         order = TABLES[table].columns[2].name
-        rows = self.raw(table).filter(wanted).sort("episode_id", order, maintain_order=True).collect().to_dicts()
+        rows = (
+            self.raw(table).filter(wanted).sort("episode_id", order, maintain_order=True).collect().to_dicts()
+        )
         for row, item in zip(rows, from_rows(RECORDS[table], TABLES[table], rows), strict=True):
             getattr(by_id[row["episode_id"]], table).append(item)
 
@@ -188,7 +196,9 @@ class Store:
 
     def write_run_row(self, run: Run, row: Mapping[str, Any], replaces: str | None = None) -> None:
         """Write a run's row, in place of the rows of the same name and of `replaces`."""
-        stored = {name: row[name] for name in ("ingest_id", "source_digest", "n_episodes", "n_steps", "ingested")}
+        stored = {
+            name: row[name] for name in ("ingest_id", "source_digest", "n_episodes", "n_steps", "ingested")
+        }
         rows = to_arrow("runs", [run], **stored, schema_version=SCHEMA_VERSION)
         self.replace_rows("runs", rows, f"run IN ({quote(run.run)}, {quote(replaces or run.run)})")
 
@@ -221,6 +231,26 @@ class Store:
         for table in _PER_INGEST:
             found |= set(self.raw(table).select(pl.col("ingest_id").unique()).collect().to_series())
         return found - live
+
+    def problems(self) -> list[str]:
+        """What is wrong with the runs: missing canvases or pictures, counts that do not agree; one line each."""
+        canvases = set(self.raw("canvases").select("canvas").collect().to_series())
+        images = set(self.raw("images").select("image").collect().to_series())
+        found = []
+        for row in self.runs().iter_rows(named=True):
+            mine = pl.col("ingest_id") == row["ingest_id"]
+            episodes = self.raw("episodes").filter(mine).select("canvas", "start_image").collect()
+            steps = self.raw("steps").filter(mine).select("image").collect()
+            if (episodes.height, steps.height) != (row["n_episodes"], row["n_steps"]):
+                counts = f"{episodes.height} episodes and {steps.height} steps"
+                found.append(f"{row['run']}: {counts}, not {row['n_episodes']} and {row['n_steps']}")
+            lost = set(episodes["canvas"].drop_nulls()) - canvases
+            missing = {*episodes["start_image"].drop_nulls(), *steps["image"].drop_nulls()} - images
+            if lost or missing:
+                found.append(
+                    f"{row['run']}: {len(lost)} canvases and {len(missing)} pictures are not in the store"
+                )
+        return found
 
     def compact(self) -> dict[str, int]:
         """Merge small files; files removed, by table."""
@@ -304,7 +334,9 @@ class RunWriter:
         """Write what is left, then the run's row; a replaced run's children go last."""
         old = self._store.raw("runs").filter(pl.col("run") == self.run.run).collect().to_dicts()
         if old and not self._replace:
-            raise RunExists(f"there is a run {self.run.run!r} already, from another source; --replace replaces it")
+            raise RunExists(
+                f"there is a run {self.run.run!r} already, from another source; --replace replaces it"
+            )
         self._flush()
         row = {
             "ingest_id": self.ingest_id,
@@ -339,8 +371,6 @@ def geometry_of(run: Run) -> Geometry:
     if geometry is None:
         raise StoreError(f"run {run.run!r} does not say window, stride and panel size")
     return geometry
-
-
 
 
 def quote(text: str) -> str:

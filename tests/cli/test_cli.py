@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
 from mnistpro_replay.cli import context
 from mnistpro_replay.cli.main import main
 
@@ -74,15 +75,29 @@ def test_globals_stand_before_and_after_the_command(cli: Cli, store: Path) -> No
 
 
 def test_json_leaves_stdout_to_one_document(cli: Cli, store: Path) -> None:
-    for command in (("runs",), ("show", "l1"), ("show", "l1#3"), ("verify",), ("predictors",), ("schema",), ("doctor",)):
+    for command in (
+        ("runs",),
+        ("show", "l1"),
+        ("show", "l1#3"),
+        ("verify",),
+        ("predictors",),
+        ("schema",),
+        ("doctor",),
+    ):
         result = cli(*command, "--store", store, "--json")
         json.loads(result.out)
         assert result.status == 0
 
 
-def test_verify_counts_and_fails_on_a_mismatch(cli: Cli, store: Path, sample_folders: dict, tmp_path: Path) -> None:
+def test_verify_counts_and_fails_on_a_mismatch(
+    cli: Cli, store: Path, sample_folders: dict, tmp_path: Path
+) -> None:
     good = json.loads(cli("verify", "--traces", "l1", "--store", store, "--json").out)
-    assert good["exact"] > 30 and good["mismatch"] == 0 and good["not_checkable"] == good["reasons"]["not_recorded"]
+    assert (
+        good["exact"] > 30
+        and good["mismatch"] == 0
+        and good["not_checkable"] == good["reasons"]["not_recorded"]
+    )
     from mnistpro_replay.traces.world import from_png, to_png
 
     folder = tmp_path / sample_folders[1].name
@@ -175,7 +190,9 @@ def test_alias_and_path_name_traces(cli: Cli, sample_folders: dict[int, Path], t
     result = cli("canvas", "--traces", "mine#0", "--out", tmp_path / "c", "--store", tmp_path / "new")
     assert result.status in (0, 2)
     cli("ingest", sample_folders[2], "--name", "other", "--store", tmp_path / "new")
-    assert cli("canvas", "--traces", "mine#0", "--out", tmp_path / "c", "--store", tmp_path / "new").status == 0
+    assert (
+        cli("canvas", "--traces", "mine#0", "--out", tmp_path / "c", "--store", tmp_path / "new").status == 0
+    )
 
 
 def test_rename_tag_and_remove(cli: Cli, store: Path) -> None:

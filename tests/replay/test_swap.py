@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from mnistpro_replay.analysis.paired import paired_table
 from mnistpro_replay.replay.representations import REPRESENTATIONS
 from mnistpro_replay.replay.swap import plan_for, swap

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from mnistpro_replay.replay.verify import Finding, compare, verify, verify_episode
 from mnistpro_replay.schemas import Episode, Geometry
 from mnistpro_replay.traces.adapters.pictures import WindowNotFound, find_window
@@ -128,8 +129,9 @@ def test_no_window_and_more_than_a_window_are_refused() -> None:
 
 
 def test_stills_and_films_of_an_episode(sample_store: Store, tmp_path: Path) -> None:
-    from mnistpro_replay.replay.player import write
     from PIL import Image
+
+    from mnistpro_replay.replay.player import write
 
     for level in (1, 2):
         write(sample_store, f"l{level}", "3", tmp_path / "a.png")

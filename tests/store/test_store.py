@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from deltalake import write_deltalake
+
 from mnistpro_replay.schemas import SCHEMA_VERSION, Episode, Run, Step, StepText
 from mnistpro_replay.traces.arrow import to_arrow
 from mnistpro_replay.traces.ingest import NothingFound, ingest
@@ -163,7 +164,9 @@ def test_a_run_that_grew_is_ingested_again(sample_folders: dict[int, Path], tmp_
     assert store.raw("episodes").collect().height == 20
 
 
-def test_another_source_under_the_same_name_is_refused(sample_folders: dict[int, Path], tmp_path: Path) -> None:
+def test_another_source_under_the_same_name_is_refused(
+    sample_folders: dict[int, Path], tmp_path: Path
+) -> None:
     store = Store(tmp_path / "store", create=True)
     ingest(store, [sample_folders[1]], embedded(), name="r")
     with pytest.raises(RunExists, match="--replace"):
@@ -173,7 +176,9 @@ def test_another_source_under_the_same_name_is_refused(sample_folders: dict[int,
     assert store.run("r").n_panels == 2
 
 
-def test_several_runs_under_one_path_become_several_runs(sample_folders: dict[int, Path], tmp_path: Path) -> None:
+def test_several_runs_under_one_path_become_several_runs(
+    sample_folders: dict[int, Path], tmp_path: Path
+) -> None:
     store = Store(tmp_path, create=True)
     report = ingest(store, [sample_folders[1].parent], embedded(), name="both")
     assert sorted(run.run for run in report.runs) == sorted(f"both/{f.name}" for f in sample_folders.values())
@@ -219,5 +224,11 @@ def test_run_id_depends_on_the_condition_alone() -> None:
 
     run = a_run()
     assert run_id(run) == run_id(replace(run, run="other", repeat=3, tags=["x"]))
-    changes = [{"window": 32}, {"turn_mode": "natural"}, {"seed": 7}, {"draw_border": False}, {"memory": "image_only"}]
+    changes = [
+        {"window": 32},
+        {"turn_mode": "natural"},
+        {"seed": 7},
+        {"draw_border": False},
+        {"memory": "image_only"},
+    ]
     assert len({run_id(replace(run, **change)) for change in changes} | {run_id(run)}) == 6

@@ -86,7 +86,9 @@ def load(path: Path | str, split: Split = "test") -> Digits:
     else:
         images, labels = _from_idx(path, split)
     if images.ndim != 3 or images.shape[1:] != (28, 28) or len(images) != len(labels):
-        raise ValueError(f"{path}: expected n 28x28 images and n labels, found {images.shape} and {labels.shape}")
+        raise ValueError(
+            f"{path}: expected n 28x28 images and n labels, found {images.shape} and {labels.shape}"
+        )
     header = np.array([0x803, len(images), 28, 28], dtype=">u4").tobytes()
     genuine = hashlib.md5(header + images.tobytes()).hexdigest() == MD5[split, "images"]
     return Digits(np.arange(len(images)), images, labels.astype(np.uint8), str(path), genuine)

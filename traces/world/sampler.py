@@ -13,7 +13,9 @@ PUBLISHED_SEED = 42
 CLASSES = 10
 
 
-def sample(digits: Digits, n_panels: int, seed: int = PUBLISHED_SEED, evalsets: int = 10) -> list[tuple[int, ...]]:
+def sample(
+    digits: Digits, n_panels: int, seed: int = PUBLISHED_SEED, evalsets: int = 10
+) -> list[tuple[int, ...]]:
     """Original indices of each episode's digits, in episode order; `evalsets` * 10 episodes.
 
     Seed 42 gives the published episodes from the embedded digits alone. Other seeds draw from the whole set
