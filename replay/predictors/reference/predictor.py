@@ -32,7 +32,7 @@ class Reference:
     name = "reference"
     prompt_hash = ""
     settings: Mapping[str, Any] = {}
-    representations: Sequence[str] = (REPRESENTATION, "full@1")
+    representations: Sequence[str] = ("canvas", "full")
     concurrency = 1
 
     def __init__(self, weights: Path = WEIGHTS, threads: int = 1) -> None:
@@ -99,10 +99,9 @@ class Reference:
 
 def _canvas(item: PredictorInput) -> np.ndarray:
     """The canvas of an input."""
-    if item.representation not in Reference.representations:
-        raise ValueError(
-            f"reference reads {' or '.join(Reference.representations)}, not {item.representation}"
-        )
+    form = item.representation.partition("@")[0]
+    if form not in Reference.representations:
+        raise ValueError(f"reference reads {' or '.join(Reference.representations)}, not {form}")
     if len(item.images) != 1 or item.images[0].ndim != 2:
         raise ValueError("reference reads one greyscale canvas at a time")
     height, width = item.images[0].shape
