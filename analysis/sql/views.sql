@@ -12,7 +12,12 @@ CREATE MACRO share(x) AS struct_pack(k := count(*) FILTER (WHERE x), n := count(
 CREATE MACRO average(x, cluster) AS struct_pack(v := list(x::DOUBLE), c := list(cluster));
 CREATE MACRO fraction(x, cluster) AS struct_pack(f := list(x::DOUBLE), c := list(cluster));
 CREATE MACRO pooled(x, y, cluster) AS struct_pack(x := list(x::DOUBLE), y := list(y::DOUBLE), c := list(cluster));
-CREATE MACRO middle(x) AS struct_pack(m := median(x), n := count(x));
+CREATE MACRO middle(x) AS struct_pack(q := list(x::DOUBLE));
+CREATE MACRO versus(a, b) AS struct_pack(
+    both_right := count(*) FILTER (WHERE a AND b), only_a := count(*) FILTER (WHERE a AND NOT b),
+    only_b := count(*) FILTER (WHERE b AND NOT a), neither := count(*) FILTER (WHERE NOT a AND NOT b)
+);
+CREATE MACRO model_key(x) AS regexp_replace(lower(split_part(x, '/', -1)), '[^a-z0-9]', '', 'g');
 
 CREATE VIEW runs AS
 SELECT r.*,
@@ -60,7 +65,10 @@ SELECT
     CASE WHEN t.label IS NOT NULL THEN coalesce(p.answer = t.label, false) END AS read_right,
     coalesce(i.glimpse IN (-1, t.last_glimpse), false) AS at_last,
     t.model, t.condition, t.level, t.window_px, t.canvas, t.label, t.answer AS own_answer, t.correct, t.scored,
-    t.missed_panel, t.min_coverage, t.coverage_window, t.predictor AS own_predictor, t.answer_window, t.answer_full
+    t.missed_panel, t.min_coverage, t.coverage_window, t.answer_window, t.answer_visible_exact, t.answer_full,
+    t.posterior_window, t.horizon, t.n_actions, t.tags,
+    model_key(p.predictor) IN (model_key(t.model), model_key(t.predictor))
+        OR model_key(p.predictor_version) IN (model_key(t.model), model_key(t.predictor)) AS own_model
 FROM raw_inputs i
 JOIN trials t USING (ingest_id, episode_id)
 JOIN (

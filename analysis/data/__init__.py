@@ -1,0 +1,1 @@
+"""Numbers and claims printed in the paper, as CSV files."""
