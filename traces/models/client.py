@@ -95,6 +95,7 @@ class Client:
                 f"{spec.name}: the price of {spec.id} is not known; give price = [input, output] "
                 f"in [predictors.{spec.name}], or use --max-calls"
             )
+        self._stopped: StopAsking | None = None
         self._model: Model | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -127,6 +128,8 @@ class Client:
 
     async def request(self, messages: Sequence[ModelMessage], tools: Sequence[ToolDefinition] = ()) -> Reply:
         """As `ask`, with messages in pydantic-ai's form, and tools that the model may call."""
+        if self._stopped:
+            raise self._stopped
         async with self.limits.call():
             failed: list[str] = []
             while True:
@@ -187,7 +190,8 @@ class Client:
         said = self._one_line(error)
         verdict = _verdict(error)
         if verdict == "stop" or (verdict == "refused" and not self.limits.calls):
-            raise StopAsking(f"{self.spec.name} ({self.spec.id}): {said}; {_remedy(error)}") from error
+            self._stopped = StopAsking(f"{self.spec.name} ({self.spec.id}): {said}; {_remedy(error)}")
+            raise self._stopped from error
         if verdict == "refused" or len(failed) + 1 >= self._attempts:
             raise RequestFailed(said, failed) from error
         failed.append(said)

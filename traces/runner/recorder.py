@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...schemas import Canvas, Episode, Step, StepText
+from ...schemas import Attempt, Canvas, Episode, Step, StepText
 from ...schemas.enums import StopReason
 from ..episodes import finish, json_type, settle_answer
 from ..world.canvas import pixel_hash, to_png
@@ -71,6 +71,10 @@ class Recorder:
         episode.started = episode.started or datetime.fromisoformat(line["time"])
         episode.duration = (episode.duration or 0.0) + line["model_latency"]
         self._error = line["error"]
+        for attempt in line.get("attempts", ()):
+            step = len(episode.steps)
+            number = sum(made.step == step for made in episode.attempts)
+            episode.attempts.append(Attempt(step=step, attempt=number, **attempt))
 
     def step(
         self, line: dict[str, Any], outcome: tuple[Any, float, bool, bool, dict[str, Any]], took: float
@@ -105,7 +109,9 @@ class Recorder:
         episode.steps.append(step)
         raw = reading and reading["raw"]
         if line["thought"] is not None or raw is not None:
-            episode.step_texts.append(StepText(step=step.step, thought=line["thought"], raw_reply=raw))
+            text = StepText(step=step.step, thought=line["thought"], raw_reply=raw)
+            text.spatial_map = line.get("spatial_map")
+            episode.step_texts.append(text)
         episode.reward = (episode.reward or 0.0) + reward
         episode.duration = (episode.duration or 0.0) + took
 

@@ -15,7 +15,7 @@ from ... import __version__
 from ...schemas import Geometry, Predictor, PredictorInput, Reading, Run, Usage
 from ..episodes import run_id
 from ..journal import Journal
-from ..world.canvas import reveal
+from ..world.canvas import offline_canvas
 from ..world.env import GlimpseEnv
 from ..world.sampler import PUBLISHED_SEED, published
 from .policies import Decision, Hidden, Policy, View, make
@@ -101,15 +101,16 @@ class Plan:
         run.run_id = run_id(run)
         return run
 
+    def _world_settings(self) -> dict[str, Any]:
+        """Where the digits come from, and how episodes were drawn."""
+        digits, evalsets = self.world().digits, _evalsets(self.episodes)
+        same = published(digits, self.level, self.seed, evalsets)
+        drawn = "as the official sampler draws them" if same else "drawn within the embedded sample"
+        return {"evalsets": evalsets, "digits": digits.name, "episodes": drawn}
+
     def _settings(self) -> dict[str, Any]:
-        world, policy, evalsets = self.world(), make(self.policy, **self.settings), _evalsets(self.episodes)
-        same = published(world.digits, self.level, self.seed, evalsets)
-        settings: dict[str, Any] = {
-            "policy": _settings_of(policy) or dict(self.settings),
-            "evalsets": evalsets,
-            "digits": world.digits.name,
-            "episodes": "as the official sampler draws them" if same else "drawn within the embedded sample",
-        }
+        policy = make(self.policy, **self.settings)
+        settings = {"policy": _settings_of(policy) or dict(self.settings), **self._world_settings()}
         if self.predictor:
             names = ("version", "prompt_hash", "settings", "representations")
             settings["predictor"] = {name: getattr(self.predictor, name) for name in names}
@@ -198,9 +199,11 @@ class _Player:
         """The policy's decision as a journal line; `known` where it was made before."""
         began, at = time.perf_counter(), datetime.now(UTC).isoformat()
         reader = _Reader(self.predictor, self.env, known and known["reading"]) if self.predictor else None
+        hidden = Hidden(self.env.canvas, self.env.label)
+        view = View.of(hidden, self.env.windows, self.env.geometry, self.policy.clairvoyant, reader)
         decision, action, error = Decision(), None, None
         try:
-            decision = self.policy.act(_view(self.env, reader, self.policy.clairvoyant))
+            decision = self.policy.act(view)
             action = _action(decision, reader)
         except _PredictorFailed as failure:
             error = str(failure)
@@ -218,17 +221,6 @@ def _over(past: list[Line], budget: int) -> bool:
     """Whether the decisions of an episode are all there."""
     last = past[-1]["action"] if past else {"action": "move"}
     return len(past) == budget or last is None or last["action"] != "move"
-
-
-def _view(env: GlimpseEnv, read: Callable[[], Reading] | None, clairvoyant: bool) -> View:
-    return View(
-        geometry=env.geometry,
-        windows=tuple(env.windows),
-        canvas=reveal(env.canvas, env.seen),
-        steps_left=env.geometry.budget - env.n_actions,
-        read=read,
-        hidden=Hidden(env.canvas.copy(), env.label) if clairvoyant else None,
-    )
 
 
 def _action(decision: Decision, read: Callable[[], Reading] | None) -> dict[str, Any] | None:
@@ -252,7 +244,7 @@ class _Reader:
 
     def __call__(self) -> Reading:
         if self.reading is None:
-            canvas = reveal(self._env.canvas, self._env.seen)
+            canvas = offline_canvas(self._env.canvas, self._env.windows, self._env.geometry)
             item = PredictorInput(REPRESENTATION, (canvas,), self._env.geometry.n_panels)
             try:
                 self.reading = self._predictor.predict(item)

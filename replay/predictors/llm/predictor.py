@@ -7,16 +7,11 @@ import asyncio
 from ....schemas import PredictorInput, Reading
 from ....traces.models import Limits, ModelSpec, Prompts
 from ....traces.models.client import Client, Turn
+from ....traces.models.questions import reading_prompts, reading_question
 from ....traces.models.replies import robust_answer, strict_answer
-from ....traces.world.canvas import to_png
 from ...representations import REPRESENTATIONS
 
 _REPLY_TOKENS = 60
-_PROMPTS = {
-    "canvas+glimpse": "predictor_canvas_glimpse",
-    "textual_state+last": "predictor_textual_state",
-}
-"""Prompts of representations whose name is not that of a file."""
 
 
 class LLM:
@@ -46,7 +41,9 @@ class LLM:
         self.client = Client(spec, limits)
         self.settings = self.client.settings
         self._prompts = prompts or Prompts()
-        self.prompt_hash = self._prompts.hash("predictor", *map(_prompt, REPRESENTATIONS))
+        self.prompt_hash = self._prompts.hash(
+            *{name for form in REPRESENTATIONS for name in reading_prompts(form)}
+        )
 
     def predict(self, item: PredictorInput) -> Reading:
         """Read one input."""
@@ -81,17 +78,5 @@ class LLM:
 
     def turn(self, item: PredictorInput) -> Turn:
         """The message for one input: the text, then the pictures in order."""
-        one = item.n_panels == 1
         form = item.representation.partition("@")[0]
-        text = self._prompts.text(
-            "predictor",
-            evidence=self._prompts.text(_prompt(form), text=item.text or "(nothing)"),
-            count="one digit is" if one else f"{item.n_panels} digits, side by side, are",
-            which="digit it is" if one else "digits they are, from left to right",
-            form="<the digit>" if one else f"<the {item.n_panels} digits as one text>",
-        )
-        return Turn("user", (text, *map(to_png, item.images)))
-
-
-def _prompt(form: str) -> str:
-    return _PROMPTS.get(form, f"predictor_{form}")
+        return reading_question(self._prompts, form, item.n_panels, item.images, item.text)
