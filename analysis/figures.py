@@ -1,0 +1,328 @@
+"""Figures: rows in, `plotly` figure out. The dashboard, the report and the command line share them.
+
+Nothing is computed here. A figure has both themes in it: `themed` gives it the light or the dark template. Colours are
+Okabe and Ito's for kinds of things, cividis for order; a kind is never told by colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+Row = Mapping[str, Any]
+
+CATEGORIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C", "#B8A900")
+"""Okabe and Ito's palette, black and yellow replaced by tones that both themes can carry."""
+SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "hexagon")
+PATTERNS = ("", "/", ".", "x", "\\", "-", "|", "+")
+OUTCOMES = {
+    "right": ("right", "#0072B2", ""),
+    "some": ("some digits right", "#56B4E9", "/"),
+    "wrong": ("no digit right", "#D55E00", ""),
+    "invalid": ("invalid answer", "#E69F00", "x"),
+    "no_answer": ("no answer", "#CC79A7", "."),
+    "error": ("runner failed", "#8C8C8C", "\\"),
+    "unjudged": ("label unknown", "#B8B8B8", "|"),
+}
+_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
+
+
+def template(*, dark: bool = False) -> go.layout.Template:
+    """The one look of all figures."""
+    text, line, paper = ("#e7eaef", "#39414d", "#1c2027") if dark else ("#1c2430", "#e3e6eb", "#ffffff")
+    axis = {"gridcolor": line, "zerolinecolor": line, "linecolor": line, "title": {"standoff": 8}, "automargin": True}
+    return go.layout.Template(
+        layout={
+            "font": {"family": _FONT, "size": 12, "color": text},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "colorway": CATEGORIES,
+            "xaxis": axis,
+            "yaxis": axis,
+            "margin": {"l": 56, "r": 16, "t": 16, "b": 44},
+            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "title": {"text": ""}},
+            "hoverlabel": {"bgcolor": paper, "bordercolor": line, "font": {"color": text}},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#8a94a3", "activecolor": text},
+        }
+    )
+
+
+def themed(figure: go.Figure, *, dark: bool = False) -> go.Figure:
+    """The same figure in the light or dark theme."""
+    return figure.update_layout(template=template(dark=dark))
+
+
+def nothing(text: str) -> go.Figure:
+    """A figure that says why it is empty."""
+    figure = go.Figure()
+    figure.add_annotation(text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, font={"size": 13})
+    return figure.update_layout(xaxis={"visible": False}, yaxis={"visible": False})
+
+
+def accuracy_coverage(rows: Sequence[Row]) -> go.Figure:
+    """Accuracy against ink seen, a point a row (the paper's Figure 4).
+
+    Args:
+        rows: `name`, `condition`, `coverage`, `accuracy`, `accuracy_low`, `accuracy_high`, `n_scored`; a row without
+            coverage or accuracy is left out.
+    """
+    rows = [row for row in rows if row["coverage"] is not None and row["accuracy"] is not None]
+    if not rows:
+        return nothing("No run here has both accuracy and coverage")
+    figure = go.Figure()
+    for i, condition in enumerate(dict.fromkeys(row["condition"] for row in rows)):
+        part = [row for row in rows if row["condition"] == condition]
+        figure.add_scatter(
+            x=[row["coverage"] for row in part],
+            y=[row["accuracy"] for row in part],
+            error_y=_whiskers(part, "accuracy"),
+            mode="markers",
+            name=_words(condition or "several"),
+            marker={"size": 10, "symbol": SYMBOLS[i % len(SYMBOLS)], "color": CATEGORIES[i % len(CATEGORIES)]},
+            customdata=[[short(row["name"], 60), row["n_scored"]] for row in part],
+            hovertemplate="%{customdata[0]}<br>ink seen %{x:.1%}, accuracy %{y:.1%}, n = %{customdata[1]}<extra></extra>",
+        )
+    figure.update_xaxes(title="mean share of ink seen", tickformat=".0%", range=[0, 1.03])
+    return figure.update_yaxes(title="accuracy, 95 % interval", tickformat=".0%", range=[-0.02, 1.03])
+
+
+def outcome_stacks(rows: Sequence[Row], limit: int = 24) -> go.Figure:
+    """How episodes ended, a bar a row (the paper's Figure 3b): shares, with n at the name.
+
+    Args:
+        rows: `name`, `n` and the counts of `OUTCOMES`.
+        limit: rows drawn at most.
+    """
+    rows = [row for row in rows if row["n"]][:limit]
+    if not rows:
+        return nothing("No episodes to show")
+    names = _unique([short(row["name"], 34) for row in rows])
+    labels = [f"{name}  n={row['n']:,}" for name, row in zip(names, rows, strict=True)]
+    figure = go.Figure()
+    for key, (title, color, pattern) in OUTCOMES.items():
+        if not any(row[key] for row in rows):
+            continue
+        shares = [row[key] / row["n"] for row in rows]
+        figure.add_bar(
+            y=labels,
+            x=shares,
+            orientation="h",
+            name=title,
+            marker={"color": color, "pattern": {"shape": pattern, "size": 6, "fgopacity": 0.5}},
+            text=[f"{share:.0%}" if share >= 0.06 else "" for share in shares],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            customdata=[row[key] for row in rows],
+            hovertemplate="%{y}<br>" + title + ": %{customdata} (%{x:.1%})<extra></extra>",
+        )
+    figure.update_layout(barmode="stack", bargap=0.25)
+    figure.update_xaxes(tickformat=".0%", range=[0, 1], title="share of episodes")
+    return figure.update_yaxes(autorange="reversed")
+
+
+def gap_waterfall(rows: Sequence[Row]) -> go.Figure:
+    """From a reference reader on the whole canvas down to the agent: where accuracy is lost.
+
+    Args:
+        rows: in order, `term`, `estimate`, `low`, `high`, `n`, and `total`: true for a level, false for a loss
+            (positive where accuracy is lost).
+    """
+    if not rows:
+        return nothing("No gaps: they need the reference reader's posterior")
+    level, bases, heights, colors, texts = 0.0, [], [], [], []
+    for row in rows:
+        value = row["estimate"] or 0.0
+        if row["total"]:
+            bases.append(0.0)
+            heights.append(value)
+            level = value
+        else:
+            bases.append(level - value)
+            heights.append(value)
+            level -= value
+        colors.append("#0072B2" if row["total"] else "#D55E00" if value >= 0 else "#009E73")
+        texts.append(f"{value:.1%}" if row["total"] else f"{-value:+.1%}")
+    figure = go.Figure()
+    figure.add_bar(
+        x=[row["term"] for row in rows],
+        y=heights,
+        base=bases,
+        marker={"color": colors, "pattern": {"shape": ["" if row["total"] else "/" for row in rows], "fgopacity": 0.4}},
+        error_y={**_whiskers(rows, "estimate", "low", "high"), "color": "#8a94a3"},
+        text=texts,
+        textposition="outside",
+        cliponaxis=False,
+        customdata=[[row["n"], row["low"], row["high"]] for row in rows],
+        hovertemplate="%{x}: %{text}<br>95 % interval %{customdata[1]:.1%} to %{customdata[2]:.1%}, n = %{customdata[0]}<extra></extra>",
+    )
+    return figure.update_yaxes(title="accuracy", tickformat=".0%", range=[0, 1.12])
+
+
+def heatmap(counts: np.ndarray, *, diverging: bool = False, title: str = "visits") -> go.Figure:
+    """A picture of numbers per pixel: visits, or a difference of them centred on 0.
+
+    Args:
+        counts: float (height, width), NaN where there is nothing to say.
+        diverging: whether 0 is the middle of the scale.
+        title: of the colour bar.
+    """
+    top = float(np.nanmax(np.abs(counts))) if np.isfinite(counts).any() else 0.0
+    scale = {"colorscale": "RdBu", "zmid": 0, "zmin": -top, "zmax": top} if diverging else {"colorscale": "Cividis", "zmin": 0}
+    figure = go.Figure(
+        go.Heatmap(
+            z=counts,
+            colorbar={"title": {"text": title, "side": "right"}, "thickness": 12, "outlinewidth": 0},
+            hovertemplate="x %{x}, y %{y}: %{z:.3g}<extra></extra>",
+            **scale,
+        )
+    )
+    figure.update_xaxes(showgrid=False, constrain="domain", range=[0, counts.shape[1]], title="x in px")
+    return figure.update_yaxes(
+        showgrid=False, scaleanchor="x", constrain="domain", range=[counts.shape[0], 0], title="y in px"
+    )
+
+
+def swap_matrix(rows: Sequence[Row]) -> go.Figure:
+    """Who reads whose trajectory how well: trajectory down, predictor across; n and interval in the cell.
+
+    Args:
+        rows: `trajectory`, `predictor`, `accuracy`, `low`, `high`, `n`, and `own`, true where the predictor is
+            the one that acted (outlined).
+    """
+    if not rows:
+        return nothing("No swap in this store: run `mnistpro-replay swap`")
+    down = list(dict.fromkeys(row["trajectory"] for row in rows))
+    across = list(dict.fromkeys(row["predictor"] for row in rows))
+    values = np.full((len(down), len(across)), np.nan)
+    texts = np.full(values.shape, "", dtype=object)
+    figure = go.Figure()
+    for row in rows:
+        i, j = down.index(row["trajectory"]), across.index(row["predictor"])
+        if row["accuracy"] is None:
+            continue
+        values[i, j] = row["accuracy"]
+        texts[i, j] = f"<b>{row['accuracy']:.1%}</b><br>{row['low']:.0%}–{row['high']:.0%}<br>n={row['n']:,}"
+        if row["own"]:
+            figure.add_shape(type="rect", x0=j - 0.48, x1=j + 0.48, y0=i - 0.48, y1=i + 0.48, line={"width": 3, "color": "#D55E00"})
+    names = _unique([short(name, 38) for name in down])
+    figure.add_heatmap(
+        z=values, x=across, y=names, text=texts, texttemplate="%{text}", colorscale="Cividis", zmin=0, zmax=1,
+        xgap=2, ygap=2, colorbar={"tickformat": ".0%", "thickness": 12, "title": {"text": "accuracy", "side": "right"}},
+        hovertemplate="%{y} read by %{x}<br>%{text}<extra></extra>",
+    )
+    figure.update_xaxes(side="top", showgrid=False, type="category")
+    return figure.update_yaxes(autorange="reversed", showgrid=False, type="category")
+
+
+def incidence(curves: Mapping[str, Sequence[float]], bands: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+              time: Sequence[float]) -> go.Figure:
+    """Competing ways to end, cumulated over the steps, with bands.
+
+    Args:
+        curves: by cause, share of episodes ended by it, at each time.
+        bands: by cause, lower and upper bounds.
+        time: the times.
+    """
+    figure = go.Figure()
+    for i, (cause, values) in enumerate(curves.items()):
+        color = CATEGORIES[i % len(CATEGORIES)]
+        if cause in bands:
+            low, high = bands[cause]
+            figure.add_scatter(
+                x=[*time, *reversed(time)], y=[*high, *reversed(low)], fill="toself", line={"width": 0, "shape": "hv"},
+                fillcolor=_faint(color), hoverinfo="skip", showlegend=False, name=cause,
+            )
+        figure.add_scatter(
+            x=list(time), y=list(values), name=_words(cause), mode="lines",
+            line={"color": color, "shape": "hv", "width": 2.5, "dash": ("solid", "dash", "dot", "dashdot")[i % 4]},
+        )
+    figure.update_xaxes(title="actions taken")
+    return figure.update_yaxes(title="share of episodes", tickformat=".0%", range=[0, 1.02])
+
+
+def risk_coverage(curves: Mapping[str, Row]) -> go.Figure:
+    """Risk when only the most confident are answered, a line a name.
+
+    Args:
+        curves: by name, `coverage`, `risk`, `n` and `augrc`.
+    """
+    if not curves:
+        return nothing("No answered episodes with a confidence")
+    figure = go.Figure()
+    for i, (name, row) in enumerate(curves.items()):
+        figure.add_scatter(
+            x=row["coverage"], y=row["risk"], mode="lines", name=f"{_words(name)} (AUGRC {row['augrc']:.3f}, n = {row['n']})",
+            line={"color": CATEGORIES[i % 8], "width": 2.2, "dash": ("solid", "dash", "dot", "dashdot")[i % 4]},
+        )
+    figure.update_xaxes(title="share of episodes answered, most confident first", tickformat=".0%", range=[0, 1.02])
+    return figure.update_yaxes(title="share of them wrong", tickformat=".0%", rangemode="tozero")
+
+
+def bars(rows: Sequence[Row], *, title: str = "share of episodes") -> go.Figure:
+    """Shares with intervals, a bar a row.
+
+    Args:
+        rows: `name`, `estimate`, `low`, `high`, `k`, `n`.
+        title: of the axis.
+    """
+    rows = [row for row in rows if row["estimate"] is not None]
+    if not rows:
+        return nothing("Nothing to count here")
+    figure = go.Figure(
+        go.Bar(
+            y=[_words(row["name"]) for row in rows],
+            x=[row["estimate"] for row in rows],
+            orientation="h",
+            marker={"color": "#0072B2"},
+            error_x={**_whiskers(rows, "estimate", "low", "high"), "color": "#8a94a3"},
+            customdata=[[row["k"], row["n"]] for row in rows],
+            hovertemplate="%{y}: %{customdata[0]} of %{customdata[1]} (%{x:.1%})<extra></extra>",
+        )
+    )
+    figure.update_xaxes(title=title, tickformat=".0%", rangemode="tozero")
+    return figure.update_yaxes(autorange="reversed")
+
+
+def short(name: str, width: int) -> str:
+    """A long name with its middle left out, its markup harmless."""
+    if len(name) > width:
+        head = (width - 1) * 2 // 3
+        name = f"{name[:head]}…{name[head + 1 - width :]}"
+    return name.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    """Names, those alike told apart by a number: an axis would draw them over one another."""
+    seen: dict[str, int] = {}
+    made = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        made.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return made
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _faint(color: str) -> str:
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.15)"
+
+
+def _whiskers(rows: Sequence[Row], name: str, low: str | None = None, high: str | None = None) -> dict[str, Any]:
+    """Error bars from an estimate and its interval; none where there is no interval."""
+    low, high = low or f"{name}_low", high or f"{name}_high"
+    known = [row[name] is not None and row[low] is not None for row in rows]
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [row[high] - row[name] if k else 0 for row, k in zip(rows, known, strict=True)],
+        "arrayminus": [row[name] - row[low] if k else 0 for row, k in zip(rows, known, strict=True)],
+        "thickness": 1.2,
+        "width": 3,
+    }

@@ -1,0 +1,157 @@
+"""The dashboard's overview: runs, or groups of them, in one row each; and their episodes a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from .database import Database, sql_file
+from .statistics import proportion
+
+GROUPINGS: dict[str, tuple[str, ...]] = {
+    "run": ("run",),
+    "model": ("model",),
+    "condition": ("condition",),
+    "model and condition": ("model", "condition"),
+    "level": ("level",),
+}
+"""What the rows of an overview may be, and the columns that make them."""
+
+OUTCOMES = ("right", "some", "wrong", "invalid", "no_answer", "error", "unjudged")
+"""How an episode can have ended, exclusively (`sql/run_sums.sql`)."""
+
+EPISODE_COLUMNS = (
+    "run",
+    "source_episode_id",
+    "label",
+    "answer",
+    "correct",
+    "stop_reason",
+    "n_actions",
+    "n_glimpses",
+    "coverage_window",
+    "min_coverage",
+    "revisit_rate_moves",
+    "model",
+    "condition",
+    "level",
+)
+"""Columns of an episode list; it can be sorted by each."""
+
+_SUMS = (
+    *("n", "n_scored", "n_right", *OUTCOMES, "n_stops", "n_over_optimistic"),
+    *("moves", "n_moves", "coverage", "n_coverage", "revisits", "n_revisits"),
+)
+
+
+def run_sums(database: Database) -> pl.DataFrame:
+    """One row a run: counts and sums that every overview is made of."""
+    return database.query("run_sums")
+
+
+def matching(sums: pl.DataFrame, filters: Mapping[str, Any]) -> pl.DataFrame:
+    """Runs that match.
+
+    Args:
+        sums: from `run_sums`.
+        filters: `model`, `condition`, `level` for equality, `text` for a part of the run's or model's name or a
+            tag; null and empty ones are off.
+    """
+    for name in ("model", "condition", "level"):
+        if filters.get(name) not in (None, ""):
+            sums = sums.filter(pl.col(name) == filters[name])
+    if text := (filters.get("text") or "").strip().lower():
+        where = pl.concat_str("run", "model", pl.col("tags").list.join(" "), separator=" ", ignore_nulls=True)
+        sums = sums.filter(where.str.to_lowercase().str.contains(text, literal=True))
+    return sums
+
+
+def overview(sums: pl.DataFrame, by: str = "run") -> list[dict[str, Any]]:
+    """Runs in groups.
+
+    Args:
+        sums: from `run_sums` or `matching`.
+        by: one of `GROUPINGS`.
+
+    Returns:
+        a row each with `name`, `runs`, what the group has in common (`model`, `condition`, `level`, null where it
+        differs), the counts of `OUTCOMES`, `accuracy` over scored episodes with Wilson 95 % interval, means of
+        `moves`, `coverage` and `revisit_rate` over scored episodes, and `over_optimistic` with its interval.
+    """
+    keys = GROUPINGS[by]
+    common = [
+        pl.when(pl.col(name).n_unique() == 1).then(pl.col(name).first()).alias(name)
+        for name in ("model", "condition", "level")
+        if name not in keys
+    ]
+    groups = sums.group_by(keys, maintain_order=True).agg(
+        *common,
+        *(pl.col(name).sum() for name in _SUMS),
+        pl.col("run").alias("runs"),
+    )
+    return [_row(row, keys) for row in groups.sort(keys, nulls_last=True).iter_rows(named=True)]
+
+
+def _row(row: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    accuracy = proportion(row["n_right"], row["n_scored"])
+    stops = proportion(row["n_over_optimistic"], row["n_stops"])
+    return {
+        "name": ", ".join("unknown" if row[key] is None else str(row[key]) for key in keys),
+        "runs": row["runs"],
+        "n_runs": len(row["runs"]),
+        **{name: row[name] for name in ("model", "condition", "level", "n", "n_scored", *OUTCOMES)},
+        "accuracy": accuracy.estimate,
+        "accuracy_low": accuracy.low,
+        "accuracy_high": accuracy.high,
+        "moves": _mean(row, "moves", "n_moves"),
+        "coverage": _mean(row, "coverage", "n_coverage"),
+        "revisit_rate": _mean(row, "revisits", "n_revisits"),
+        "over_optimistic": stops.estimate,
+        "over_optimistic_low": stops.low,
+        "over_optimistic_high": stops.high,
+        "n_stops": row["n_stops"],
+    }
+
+
+def _mean(row: Mapping[str, Any], total: str, count: str) -> float | None:
+    return row[total] / row[count] if row[count] else None
+
+
+def episodes_page(
+    database: Database,
+    runs: Sequence[str] | None,
+    filters: Mapping[str, Any],
+    order: Sequence[tuple[str, bool]],
+    start: int,
+    end: int,
+) -> tuple[list[dict[str, Any]], int]:
+    """Rows `start` to `end` of a list of episodes, and how many there are.
+
+    Args:
+        database: the views.
+        runs: only those; None for all.
+        filters: `outcome` (right, wrong, none for no verdict), `label`, `stop_reason`, `episode` (source id); null and
+            empty ones are off.
+        order: columns of `EPISODE_COLUMNS`, and whether descending.
+        start: first row.
+        end: row after the last.
+
+    Raises:
+        ValueError: for a column that there is not.
+    """
+    for column, _ in order:
+        if column not in EPISODE_COLUMNS:
+            raise ValueError(f"episodes have no column {column!r}")
+    chosen = {
+        "runs": None if runs is None else list(runs),
+        **{name: filters.get(name) or None for name in ("outcome", "label", "stop_reason", "episode")},
+    }
+    (total,) = database.query("episodes_count", chosen)["n"]
+    sorting = ", ".join(f"{column} {'DESC' if down else 'ASC'} NULLS LAST" for column, down in order)
+    page = sql_file("episodes_page")
+    assert page is not None
+    page = page.replace("/* order */", f"{sorting}, " if sorting else "")
+    rows = database.query(page, {**chosen, "start": start, "rows": end - start})
+    return rows.to_dicts(), total

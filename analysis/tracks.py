@@ -1,0 +1,101 @@
+"""What is drawn beside one episode's path: coverage, references, posterior and stated beliefs, glimpse by glimpse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..schemas import Episode, Geometry, Run
+from ..schemas.metrics import Posterior, StepMetrics
+from ..schemas.enums import REASONS
+from ..traces.store import Store
+from .beliefs.extract import extract
+from .kernels import coverage
+from .kernels.acquisition import greedy_path, sweep_path
+from .derive import derive
+from .metrics import canvases_of
+from .posterior import EvidenceReader
+
+READ_EACH = 400
+"""Glimpses up to which every one is read; of a longer episode only the last."""
+_THOUGHT = 20_000
+
+
+def tracks(store: Store, run: Run, episode: Episode, reader: EvidenceReader | None) -> dict[str, Any]:
+    """Curves of one episode, ready for JSON.
+
+    Args:
+        store: where its canvas is.
+        run: its run.
+        episode: with its steps and texts.
+        reader: gives the posterior; without it there is none.
+
+    Returns:
+        by shown glimpse `coverage`, `panel_coverage`, `new_ink`, `kind` (docs/metrics.md A1, A3) and `posterior`
+        (panel, digit), evidence `window`; by move `greedy` and `sweep`, the coverage of the reference paths; by
+        step `beliefs`; in `notes` why something is null.
+    """
+    extent: Posterior = "none" if reader is None else "each" if len(episode.steps) <= READ_EACH else "last"
+    canvases = canvases_of(store, [episode])
+    derived = derive(run, [episode], canvases, extent, reader)
+    rows, reasons = derived.steps, derived.episodes[0].reasons or {}
+    canvas = canvases.whole.get(episode.canvas or "") if "coverage_window" not in reasons else None
+    return {
+        "coverage": _column(rows, "coverage_window"),
+        "panel_coverage": _column(rows, "panel_coverage_window"),
+        "new_ink": _column(rows, "new_ink"),
+        "kind": _column(rows, "kind"),
+        "posterior": _column(rows, "posterior_window"),
+        **_references(canvas, episode, run.geometry()),
+        "beliefs": _beliefs(episode, run.n_panels),
+        "notes": _notes(reasons, extent, rows),
+    }
+
+
+def _column(rows: list[StepMetrics], name: str) -> list[Any] | None:
+    values = [getattr(row, name) for row in rows]
+    return values if any(value is not None for value in values) else None
+
+
+def _references(canvas: np.ndarray | None, episode: Episode, geometry: Geometry | None) -> dict[str, Any]:
+    windows = episode.windows()
+    if canvas is None or geometry is None or not windows:
+        return {"greedy": None, "sweep": None}
+    start, size = windows[0], (geometry.window, geometry.stride)
+    walks = {
+        "greedy": greedy_path(canvas, start, *size),
+        "sweep": sweep_path(start, *size, geometry.panel, geometry.n_panels),
+    }
+    tables = coverage.canvas_tables(canvas[None], geometry.n_panels)
+    offsets = np.cumsum([0, *(len(walk) for walk in walks.values())])
+    curves = coverage.coverage_curves(
+        tables, np.zeros(2, np.int64), np.concatenate(list(walks.values())), offsets, geometry.window
+    )
+    return {
+        name: part.tolist()
+        for name, part in zip(walks, np.split(curves.coverage, offsets[1:-1]), strict=True)
+    }
+
+
+def _beliefs(episode: Episode, panels: int | None) -> list[Any] | None:
+    """What each step's thought states, None for a step without one; None where there is no thought at all."""
+    thoughts = {text.step: text.thought for text in episode.step_texts if text.thought}
+    if not thoughts or panels is None:
+        return None
+    return [
+        extract(thoughts[step.step][:_THOUGHT], panels).to_json() if step.step in thoughts else None
+        for step in episode.steps
+    ]
+
+
+def _notes(reasons: dict[str, str], extent: Posterior, rows: list[StepMetrics]) -> dict[str, str]:
+    notes = {}
+    if why := reasons.get("coverage_window"):
+        notes["coverage"] = f"No coverage: {REASONS[why]}."
+        notes["posterior"] = f"No posterior: {REASONS[why]}."
+    elif extent == "none":
+        notes["posterior"] = "No posterior: the reference reader is not installed."
+    elif extent == "last" and rows:
+        notes["posterior"] = f"{len(rows)} glimpses: only the last one was read."
+    return notes

@@ -1,0 +1,113 @@
+"""The Dash app: shell, routing between pages, and the server."""
+
+from __future__ import annotations
+
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qsl
+
+import dash
+import dash_mantine_components as dmc
+from dash import Input, Output, State, dcc, html
+
+from ..replay.player_html import SCRIPTS
+from .components.parts import notice
+from .pages import PAGES
+from .routes import add_routes
+from .source import Source
+
+_INDEX = """<!doctype html>
+<html lang="en">
+<head>{%metas%}<title>{%title%}</title>{%favicon%}<link rel="stylesheet" href="/player/player.css">{%css%}</head>
+<body>{%app_entry%}<footer>{%config%}{%scripts%}{%renderer%}</footer></body>
+</html>"""
+
+_THEME = {
+    "primaryColor": "cyan",
+    "primaryShade": {"light": 8, "dark": 5},
+    "defaultRadius": "md",
+    "fontFamily": 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
+    "headings": {"fontWeight": "650"},
+}
+
+
+def create_app(source: Source) -> dash.Dash:
+    """The dashboard over a store; `app.server` is its WSGI application."""
+    app = dash.Dash(
+        __name__,
+        title="mnistpro-replay",
+        update_title="",
+        index_string=_INDEX,
+        external_scripts=[f"/player/{name}" for name in SCRIPTS],
+        suppress_callback_exceptions=True,
+    )
+    add_routes(app.server, source)
+    app.layout = _shell
+    _route(app, source)
+    for page in PAGES:
+        page.register(app, source)
+    return app
+
+
+def _shell() -> Any:
+    links = [
+        dcc.Link(page.TITLE, href=page.PATH, className="nav-link", id={"nav": page.PATH}) for page in PAGES
+    ]
+    header = dmc.Group(
+        [
+            dcc.Link([html.Span(className="brand-mark"), "mnistpro-replay"], href="/", className="brand"),
+            html.Nav(links, className="nav", **{"aria-label": "Pages"}),
+            dmc.Text(id="chosen-note", size="sm", c="dimmed", className="chosen-note"),
+            dmc.ColorSchemeToggle(
+                lightIcon="☀", darkIcon="☾", variant="default", size="md", **{"aria-label": "Light or dark"}
+            ),
+        ],
+        h="100%",
+        px="md",
+        wrap="nowrap",
+        gap="md",
+    )
+    return dmc.MantineProvider(
+        [
+            dcc.Location(id="location", refresh="callback-nav"),
+            dcc.Store(id="chosen", storage_type="session"),
+            dcc.Store(id="scheme"),
+            dmc.AppShell(
+                [
+                    dmc.AppShellHeader(header),
+                    dmc.AppShellMain(html.Main(id="page", children=dmc.Loader(m="xl"), tabIndex=-1)),
+                ],
+                header={"height": 52},
+                padding=0,
+            ),
+        ],
+        theme=_THEME,
+        defaultColorScheme="auto",
+    )
+
+
+def _route(app: dash.Dash, source: Source) -> None:
+    pages = {page.PATH: page for page in PAGES}
+
+    @app.callback(Output("page", "children"), Input("location", "pathname"), Input("location", "search"))
+    def show(pathname: str | None, search: str | None) -> Any:
+        page = pages.get(pathname or "/")
+        if page is None:
+            return notice("There is no such page", "The links above lead to all there are.")
+        return page.layout(source, dict(parse_qsl((search or "").lstrip("?"))))
+
+    app.clientside_callback(
+        dash.ClientsideFunction("mnistpro", "markLink"),
+        Output("location", "hash"),
+        Input("location", "pathname"),
+        State("location", "hash"),
+    )
+    app.clientside_callback(
+        dash.ClientsideFunction("mnistpro", "chosenNote"), Output("chosen-note", "children"), Input("chosen", "data")
+    )
+
+
+def serve(source: Source, host: str, port: int) -> None:
+    """Serve until interrupted."""
+    Thread(target=source.warm, daemon=True).start()
+    create_app(source).run(host=host, port=port, debug=False)

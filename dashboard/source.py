@@ -1,0 +1,82 @@
+"""What the pages draw from: a store, the views over it, and the reference reader."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import polars as pl
+
+from ..analysis.database import Database, Selected
+from ..analysis.overview import run_sums
+from ..analysis.posterior import EvidenceReader
+from ..analysis.tracks import tracks
+from ..replay.scene import scene
+from ..traces.store import Store, natural
+
+
+class Source:
+    """A store as the dashboard sees it: a picture of the moment of opening.
+
+    Args:
+        store: where everything is.
+        selected: runs and episodes to show; all of them by default.
+    """
+
+    def __init__(self, store: Store, selected: Sequence[Selected] | None = None) -> None:
+        self.store = store
+        self.selected = selected
+        self._lock = Lock()
+
+    @cached_property
+    def database(self) -> Database:
+        """Views over the store; nothing is derived here."""
+        return Database(self.store, self.selected, posterior=None)
+
+    @cached_property
+    def sums(self) -> pl.DataFrame:
+        """One row a run (`analysis.overview.run_sums`)."""
+        return run_sums(self.database)
+
+    @cached_property
+    def reader(self) -> EvidenceReader | None:
+        """The reference reader, None where its weights are not installed."""
+        try:
+            return EvidenceReader()
+        except (ImportError, FileNotFoundError):
+            return None
+
+    def warm(self) -> None:
+        """Load what the first page would otherwise wait for."""
+        with self._lock:
+            _ = self.sums
+
+    def episode(self, run: str, source_id: str) -> dict[str, Any]:
+        """Everything that the player shows of an episode; StoreError or LookupError where there is none."""
+        record = self.store.run(run)
+        found = self.store.episodes(run, [source_id], texts=True)
+        if not found:
+            raise LookupError(f"run {run!r} has no episode {source_id!r}")
+        episode = found[0]
+        with self._lock:  # the reader keeps what it has read
+            beside = tracks(self.store, record, episode, self.reader)
+        known = bool(episode.canvas) and bool(self.store.canvases([episode.canvas or ""]))
+        content = scene(record, episode, lambda kind, name: f"/picture/{kind}/{name}.png", canvas_known=known)
+        return {**content, "tracks": beside, "neighbours": self.neighbours(run, source_id)}
+
+    def neighbours(self, run: str, source_id: str) -> list[str | None]:
+        """Source ids before and after an episode in its run."""
+        rows = self.database.query(
+            "SELECT DISTINCT source_episode_id AS id FROM episodes WHERE run = $run", {"run": run}
+        )
+        ids: list[str | None] = [None, *sorted(rows["id"], key=natural), None]
+        at = ids.index(source_id, 1) if source_id in ids else 0
+        return [ids[at - 1], ids[at + 1]] if at else [None, None]
+
+    def thought(self, run: str, source_id: str, step: int) -> str:
+        """The whole thought of a step, empty where there is none."""
+        episodes = self.store.episodes(run, [source_id], texts=True)
+        texts = episodes[0].step_texts if episodes else []
+        return next((text.thought or "" for text in texts if text.step == step), "")
