@@ -15,30 +15,55 @@ if TYPE_CHECKING:
     from ..traces.store import Store
 
 _PICTURED = 3
+_POLICIES = ("sweep", "stroke", "early")
+_LEVELS = (1, 2)
 
 
 def run_demo(out: Path, episodes: int) -> None:
-    """Ingest the bundled official folders, verify them, swap predictors, draw what happened."""
+    """Make fresh runs, ingest the bundled official folders, verify, swap predictors, draw what happened."""
     from ..traces.store import Store
 
     if out.exists() and any(out.iterdir()) and not (out / "store").exists():
         raise UsageError(f"{out} holds other files; --out takes a new folder or that of an earlier demo")
     out.mkdir(parents=True, exist_ok=True)
     store = Store(out / "store", create=True)
-    say("1. Ingest: two run folders of the official runner (20 episodes each, pictures for the first 6)")
-    names = _ingest(store, out / "raw")
-    say("2. Verify: every recorded picture is rendered again and compared")
+    say(f"1. Fresh runs: {', '.join(_POLICIES)} look at one and at two digits, `reference` answers")
+    fresh = _fresh(store, episodes)
+    say("2. Ingest: two run folders of the official runner (20 episodes each, pictures of the first 6)")
+    names = fresh + _ingest(store, out / "raw")
+    say("3. Verify: every recorded picture is rendered again and compared")
     verified = _verify(store, names)
-    say("3. Canvases: what each agent had seen, put together")
+    say("4. Canvases: what each agent had seen, put together")
     written = _canvases(store, names, out / "canvases")
-    say("4. Swap: other predictors read the same frozen evidence")
+    say("5. Swap: other predictors read the same frozen evidence")
     rows, pairs = _swap(store, names)
-    say("5. Picture: the path over the canvas, with what each predictor read from it")
+    say("6. Picture: the path over the canvas, with what each predictor read from it")
     pictures = _pictures(store, names, pairs, out)
     summary = {"runs": names, "verify": verified, "canvases": written, "swap": rows, "pictures": pictures}
     if OPTIONS.json:
         emit(summary)
     _next(out, names)
+
+
+def _fresh(store: Store, episodes: int) -> list[str]:
+    from ..replay.predictors import load
+    from ..traces.runner.record import record
+    from ..traces.runner.run import Plan
+    from ..traces.store import RunExists
+
+    reader, names = load("reference"), []
+    for policy in _POLICIES:
+        for level in _LEVELS:
+            name = f"demo/{policy}-l{level}"
+            plan = Plan(policy=policy, predictor=reader, level=level, episodes=episodes, name=name)
+            try:
+                record(plan, store)
+            except RunExists:  # an earlier demo with other settings
+                store.remove(name)
+                record(plan, store)
+            names.append(name)
+    say(f"   {len(names)} runs of {episodes} episodes: {', '.join(names)}")
+    return names
 
 
 def _ingest(store: Store, raw: Path) -> list[str]:
@@ -86,7 +111,8 @@ def _swap(store: Store, names: list[str]) -> tuple[list[dict[str, Any]], dict[st
     from ..replay.predictors import load
     from ..replay.swap import plan_for, swap
     from ..schemas.extras import MissingExtra
-    from .replay import show_swap
+    from .context import percent, show_table
+    from .replay import p_text
 
     rows: list[dict[str, Any]] = []
     pairs: dict[str, list[Pair]] = {}
@@ -99,8 +125,21 @@ def _swap(store: Store, names: list[str]) -> tuple[list[dict[str, Any]], dict[st
         outcome = swap(store, plan_for(store, [(name, None) for name in names], reader), reader)
         pairs[predictor] = outcome.pairs
         rows += paired_table(outcome.pairs, predictor)
+    shown = [
+        {
+            **row,
+            "agent": percent(row["original"], row["original_interval"]),
+            "read": percent(row["swapped"], row["swapped_interval"]),
+            "change": percent(row["difference"], row["difference_interval"]),
+            "p": p_text(row["p"]),
+        }
+        for row in rows
+        if row["part"] == "all"
+    ]
+    columns = {"run": "run", "predictor": "read by", "n": "n", "agent": "agent %", "read": "predictor %"}
+    columns |= {"change": "difference", "p": "McNemar p"}
     if not OPTIONS.json:
-        show_swap(rows)
+        show_table(shown, columns, right=("n", "agent", "read", "change", "p"))
     return rows, pairs
 
 
@@ -110,7 +149,7 @@ def _pictures(store: Store, names: list[str], pairs: dict[str, list[Pair]], out:
     written = []
     for name in names:
         run = store.run(name)
-        for episode in store.episodes(name)[:_PICTURED]:
+        for episode in store.episodes(name)[: _PICTURED if "official" in name else 1]:
             readings = []
             for predictor, made in pairs.items():
                 for pair in made:

@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for store, pictures and tables")] = Path("mnistpro-demo"),
-    episodes: Annotated[int, typer.Option(min=1, help="Episodes of each fresh run")] = 20,
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes of each fresh run")] = 10,
 ) -> None:
     """The whole main job on embedded data: no network, no key."""
     from .demo import run_demo
