@@ -13,27 +13,30 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from scipy.stats import bootstrap
 
 from mnistpro_replay.schemas import Geometry, Point, PredictorInput
+from mnistpro_replay.traces.runner.policies import Hidden, follow, make
 from mnistpro_replay.traces.runner.policies.infogain import bank, posterior
-from mnistpro_replay.traces.runner.run import REPRESENTATION, Plan, run_episodes
-from mnistpro_replay.traces.world import from_png, offline_canvas
+from mnistpro_replay.traces.runner.run import REPRESENTATION
+from mnistpro_replay.traces.world import build_canvas, embedded, load, offline_canvas, sample, start_window
 
 POLICIES = ("greedy", "infogain", "stroke", "sweep", "random", "early")
 RACERS = ("infogain", "sweep", "random")
-NEVER_SURE = {"infogain": {"confidence": 2.0}}
 
 Trace = tuple[np.ndarray, list[Point]]
 Reader = Callable[[list[np.ndarray], Geometry], np.ndarray]
 
 
-def play(plan: Plan) -> list[Trace]:
+def play(policy: str, worlds: list[Hidden], geometry: Geometry, **settings: float) -> list[Trace]:
     """Hidden canvas and windows of each episode."""
-    return [(from_png(p.canvas.png), p.episode.windows() or []) for p in run_episodes(plan)]
+    player, traces = make(policy, **settings), []
+    for number, world in enumerate(worlds):
+        start, rng = start_window(world.canvas, geometry), np.random.default_rng([0, number])
+        traces.append((world.canvas, follow(player, world, [start], geometry, rng)))
+    return traces
 
 
 def coverage(trace: Trace, geometry: Geometry) -> np.ndarray:
@@ -62,9 +65,9 @@ def bank_reader(canvases: list[np.ndarray], geometry: Geometry) -> np.ndarray:
 
 def reference_reader() -> Reader:
     """Confidence of the `reference` predictor."""
-    from mnistpro_replay.replay.predictors import load
+    from mnistpro_replay.replay import predictors
 
-    predictor = load("reference")
+    predictor = predictors.load("reference")
 
     def read(canvases: list[np.ndarray], geometry: Geometry) -> np.ndarray:
         inputs = [PredictorInput(REPRESENTATION, (canvas,), geometry.n_panels) for canvas in canvases]
@@ -140,22 +143,18 @@ def main() -> None:
     parser.add_argument("--reader", choices=("reference", "bank"), default="reference")
     parser.add_argument("--digits-from")
     options = parser.parse_args()
-    plan = partial(
-        Plan,
-        level=options.level,
-        episodes=options.episodes,
-        seed=options.seed,
-        digits_from=options.digits_from,
-    )
+    geometry = Geometry(n_panels=options.level)
+    digits = load(options.digits_from) if options.digits_from else embedded()
+    drawn = sample(digits, options.level, options.seed, -(-options.episodes // 10))[: options.episodes]
+    worlds = [Hidden(build_canvas([digits.image(i) for i in indices]), "") for indices in drawn]
     traces = {}
     for name in POLICIES:
         began = time.perf_counter()
-        traces[name] = play(plan(policy=name))
-        print(f"{name:<10}{options.episodes} episodes in {time.perf_counter() - began:6.1f} s")
-    geometry = plan(policy="sweep").geometry
+        traces[name] = play(name, worlds, geometry)
+        print(f"{name:<10}{len(worlds)} episodes in {time.perf_counter() - began:6.1f} s")
     print_coverage(traces, geometry)
     print_ends(traces, geometry)
-    racing = traces | {n: play(plan(policy=n, settings=s)) for n, s in NEVER_SURE.items()}
+    racing = traces | {"infogain": play("infogain", worlds, geometry, confidence=2.0)}
     read = bank_reader if options.reader == "bank" else reference_reader()
     print_race(racing, geometry, read, options.confidence)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 
-from ...schemas import Attempt, Canvas, Episode, Step, StepText
+from ...schemas import Attempt, Canvas, Episode, InputRow, PredictionRow, Step, StepText
 from ...schemas.enums import StopReason
 from ..episodes import finish, json_type, settle_answer
 from ..world.canvas import pixel_hash, to_png
@@ -24,13 +24,18 @@ _STOP: dict[str, StopReason] = {
 }
 
 
+Forced = tuple[PredictionRow, InputRow]
+"""A reading that was forced out of an agent on the side, and the glimpse that it was made at."""
+
+
 @dataclass(slots=True)
 class Played:
-    """An episode, its hidden canvas, and its pictures: sha256 to PNG file."""
+    """An episode, its hidden canvas, its pictures (sha256 to PNG file), and answers forced on the side."""
 
     episode: Episode
     canvas: Canvas
     images: dict[str, bytes]
+    forced: list[Forced] = field(default_factory=list)
 
 
 class Recorder:

@@ -16,12 +16,13 @@ from ...journal import Journal
 from ...models import Prompts
 from ...models.client import Client, Reply, RequestFailed, Turn
 from ...models.questions import reading_prompts, reading_question
-from ...models.replies import parse_action, robust_answer, strict_answer
+from ...models.replies import parse_action, strict_answer
 from ...world.canvas import reveal, to_png
 from ...world.env import GlimpseEnv
-from ..recorder import Played, Recorder
+from ..recorder import Forced, Played, Recorder
 from ..run import Line, Plan
 from .memory import Condition, Context, probe_turns, turns
+from .probes import forced_answer
 
 PARSE_ATTEMPTS = 3
 """Replies asked for until one is JSON, as the official runner does; then the action counts as invalid."""
@@ -73,44 +74,44 @@ class AgentPlan(Plan):
         return own | {"probes": list(self.probes), "control": self.control} | self._world_settings()
 
 
-def run_agents(plan: AgentPlan, journal: Journal | None = None) -> Iterator[tuple[Played, list[Line]]]:
+def run_agents(plan: AgentPlan, journal: Journal | None = None) -> Iterator[Played]:
     """Play a plan's episodes, several at once.
 
     With a journal every reply is on disk before anything follows from it, and none that it holds is asked
     for again.
 
     Yields:
-        each episode in order, with the journal lines of its probes.
+        each episode in order.
 
     Raises:
         StopAsking: where the model should not be asked any more; the journal has all that was received.
         ValueError: for a plan that cannot be run, or a journal that another plan began.
     """
-    past = _past(journal, plan.run()) if journal else {}
+    run = plan.run()
+    past = _past(journal, run) if journal else {}
     note = journal.append if journal else lambda line: None
     with asyncio.Runner() as runner:
         slots = asyncio.Semaphore(plan.concurrency)
 
-        async def play(number: int) -> _Player:
+        async def play(number: int) -> Played:
             async with slots:
-                return await _Player(plan, note, number, past[number] if number in past else []).play()
+                return await _Player(plan, run, note, number, past.get(number, [])).play()
 
         tasks = [runner.get_loop().create_task(play(number)) for number in range(plan.episodes)]
         try:
             for task in tasks:
-                player = runner.run(_result(task))
-                yield player.played, player.probes
+                yield runner.run(_result(task))
         except StopAsking:
             # Calls under way are paid for: their replies go to the journal.
             runner.run(_settled(tasks))
             raise
 
 
-async def _result(task: asyncio.Task[_Player]) -> _Player:
+async def _result(task: asyncio.Task[Played]) -> Played:
     return await task
 
 
-async def _settled(tasks: Sequence[asyncio.Task[_Player]]) -> None:
+async def _settled(tasks: Sequence[asyncio.Task[Played]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
@@ -133,16 +134,16 @@ class _Player:
     """One episode of a model, of which `past` was received before."""
 
     plan: AgentPlan
+    run: Run
     note: Callable[[Line], None]
     number: int
     past: list[Line]
-    played: Played = field(init=False)
-    probes: list[Line] = field(default_factory=list)
+    _forced: list[Forced] = field(default_factory=list)
     _env: GlimpseEnv = field(init=False)
     _replies: list[str] = field(default_factory=list)
     _frames: list[bytes] = field(default_factory=list)
 
-    async def play(self) -> _Player:
+    async def play(self) -> Played:
         """Play to the end."""
         self._env = env = self.plan.world()
         observation, _ = env.reset(options={"episode_id": self.number})
@@ -161,9 +162,10 @@ class _Player:
             recorder.step(line, outcome, time.perf_counter() - began)
             self._replies.append(line["reading"]["raw"] if line["reading"] else "")
             self._frames.append(to_png(outcome[0]))
-        self.played = recorder.finish()
-        _settle(self.played.episode, control, env)
-        return self
+        played = recorder.finish()
+        played.forced = self._forced
+        _settle(played.episode, control, env)
+        return played
 
     async def _decide(self) -> Line:
         """The decision of one turn, with all attempts that led to it."""
@@ -190,8 +192,12 @@ class _Player:
     async def _probe(self) -> None:
         """Force an answer on the side; nothing of it is remembered."""
         conversation = probe_turns(self.plan.prompts, self._turns(), self._env.geometry.n_panels)
-        line = await self._ask("probe", conversation)
-        self.probes.append(line | {"glimpse": self._env.n_moves, "conversation": conversation})
+        line = await self._ask("probe", conversation) | {"glimpse": self._env.n_moves}
+        owner = f"{self.run.run_id} {self.run.repeat}"
+        hashed = self.run.prompts_hash or ""
+        self._forced.append(
+            forced_answer(self.plan.client, self.plan.level, hashed, line, conversation, owner)
+        )
 
     async def _control(self) -> Line:
         canvas = self._env.canvas
@@ -281,26 +287,3 @@ def _settle(episode: Episode, control: Line | None, env: GlimpseEnv) -> None:
         answer = strict_answer(control["raw"], env.geometry.n_panels)
         episode.control_answer = answer
         episode.control_success = answer == env.label
-
-
-def probe_reading(raw: str | None, n_panels: int) -> tuple[str | None, list[list[float]] | None, Any]:
-    """Answer, probabilities and parse status of a probe's reply; probabilities are scaled to sum to one."""
-    if raw is None:
-        return None, None, "failed"
-    answer, status = robust_answer(raw, n_panels)
-    given = (parse_action(raw) or {}).get("probabilities")
-    if n_panels == 1 and isinstance(given, list) and len(given) == 10:
-        given = [given]
-    if not isinstance(given, list) or len(given) != n_panels:
-        return answer, None, status
-    rows = [_distribution(row) for row in given]
-    return answer, None if None in rows else rows, status  # type: ignore[return-value]
-
-
-def _distribution(row: Any) -> list[float] | None:
-    if not isinstance(row, list) or len(row) != 10:
-        return None
-    if not all(isinstance(p, (int, float)) and not isinstance(p, bool) and 0 <= p < 1e9 for p in row):
-        return None
-    total = sum(row)
-    return [p / total for p in row] if total > 0 else None

@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-from .base import Decision, Hidden, Policy, View
+from .base import Decision, Hidden, Policy, View, follow
 
 GROUP = "mnistpro_replay.policies"
 _BUILT_IN = {
@@ -25,7 +25,7 @@ _BUILT_IN = {
     "believer-flip-flopping": "believer:FlipFlopping",
 }
 
-__all__ = ["GROUP", "Decision", "Hidden", "Policy", "View", "load", "make", "names"]
+__all__ = ["GROUP", "Decision", "Hidden", "Policy", "View", "follow", "load", "make", "names"]
 
 
 def names() -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ....schemas import UNSEEN, Geometry, Point, Reading
+from ...world.canvas import offline_canvas
 
 
 class Hidden(NamedTuple):
@@ -37,6 +38,25 @@ class View:
     steps_left: int
     read: Callable[[], Reading] | None = None
     hidden: Hidden | None = None
+
+    @classmethod
+    def of(
+        cls,
+        hidden: Hidden,
+        windows: Sequence[Point],
+        geometry: Geometry,
+        clairvoyant: bool,
+        read: Callable[[], Reading] | None = None,
+    ) -> View:
+        """What is seen of a world after moves through `windows`, the start included."""
+        return cls(
+            geometry=geometry,
+            windows=tuple(windows),
+            canvas=offline_canvas(hidden.canvas, windows, geometry),
+            steps_left=geometry.budget - len(windows) + 1,
+            read=read,
+            hidden=hidden if clairvoyant else None,
+        )
 
     @property
     def position(self) -> Point:
@@ -85,3 +105,35 @@ class Policy(Protocol):
     def act(self, view: View) -> Decision:
         """Decide on one action."""
         ...
+
+
+def follow(
+    policy: Policy,
+    hidden: Hidden,
+    windows: Sequence[Point],
+    geometry: Geometry,
+    rng: np.random.Generator,
+    moves: int | None = None,
+) -> list[Point]:
+    """Where a policy without a predictor goes from the last of `windows`.
+
+    Args:
+        policy: is reset with `rng` first.
+        hidden: the world.
+        windows: the start, and what was seen since.
+        geometry: the world's measures.
+        rng: of the policy's random choices.
+        moves: most moves to make; None for as many as the budget allows.
+
+    Returns:
+        `windows` and those reached after them, until the policy answers or may not move any more.
+    """
+    policy.reset(rng, geometry, geometry.budget)
+    reached = list(windows)
+    last = min(geometry.budget, len(windows) + (geometry.budget if moves is None else moves))
+    while len(reached) < last:
+        decision = policy.act(View.of(hidden, reached, geometry, policy.clairvoyant))
+        if decision.direction is None:
+            break
+        reached.append(geometry.move(reached[-1], decision.direction)[0])
+    return reached

@@ -31,21 +31,22 @@ class Believer:
     _label: str = field(default="", init=False)
     _wrong: str = field(default="", init=False)
     _said: str | None = field(default=None, init=False)
+    _thoughts: int = field(default=0, init=False)
 
     def reset(self, rng: np.random.Generator, geometry: Geometry, t_max: int) -> None:
         """Take the episode's generator."""
-        self._rng, self._said = rng, None
+        self._rng, self._said, self._thoughts = rng, None, 0
 
     def act(self, view: View) -> Decision:
         """A greedy move or the answer, and a thought."""
         assert view.hidden is not None
-        thought = len(view.windows) - 1
-        if thought == 0:
+        if self._thoughts == 0:
             self._choose(view.hidden.label)
         unseen = unseen_ink(view)
         last = view.last or len(view.windows) >= self.glimpses or not unseen.any()
-        before, self._said = self._said, self.believe(thought, last)
-        words = say(self._said, before, thought)
+        before, self._said = self._said, self.believe(self._thoughts, last)
+        words = say(self._said, before, self._thoughts)
+        self._thoughts += 1
         if last:
             return Decision(answer=self._said, thought=words)
         return Decision(greedy_move(view.geometry, view.position, unseen), thought=words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -48,16 +49,14 @@ class Sweep:
     """Looks at every pixel of the canvas, line by line, then answers."""
 
     clairvoyant = False
-    _moves: list[str] = field(default_factory=list, init=False)
+    _path: Iterator[str] | None = field(default=None, init=False)
 
     def reset(self, rng: np.random.Generator, geometry: Geometry, t_max: int) -> None:
         """Forget the last path."""
-        self._moves = []
+        self._path = None
 
     def act(self, view: View) -> Decision:
         """The next move of the path, the answer at its end or with the last action."""
-        if len(view.windows) == 1:
-            self._moves = boustrophedon(view.geometry, view.position)
-        if view.last or len(view.windows) > len(self._moves):
-            return Decision()
-        return Decision(self._moves[len(view.windows) - 1])
+        if self._path is None:
+            self._path = iter(boustrophedon(view.geometry, view.position))
+        return Decision(None if view.last else next(self._path, None))
