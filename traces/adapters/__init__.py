@@ -14,7 +14,21 @@ from .bundle import Bundle, FolderBundle, MemoryBundle, RecordingBundle, file_bu
 Item = Run | Episode | Canvas | Image | Diagnostic
 """What a reader yields: a run, then its episodes; canvases and pictures before the episode that uses them."""
 
-BUILT_IN: tuple[str, ...] = ("mnistpro", "inspect", "atif", "claude_code", "codex", "gemini_cli", "anthropic", "openai")
+BUILT_IN: tuple[str, ...] = (
+    "mnistpro",
+    "slots",
+    "parquet",
+    "jsonl",
+    "inspect",
+    "atif",
+    "claude_code",
+    "codex",
+    "gemini_cli",
+    "otel",
+    "arc",
+    "anthropic",
+    "openai",
+)
 """Adapters in the order in which they are asked."""
 
 ENTRY_POINTS = "mnistpro_replay.adapters"

@@ -83,6 +83,8 @@ def _kind(name: str) -> Kind:
         return "answer"
     if name in _LOOKS:
         return "look"
+    if name == "invalid":
+        return "invalid"
     return "aside" if _ASIDE.fullmatch(name) else "unknown"
 
 

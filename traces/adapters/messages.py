@@ -268,7 +268,8 @@ class _Teller:
     def _accept(
         self, record: ToolCall, step: Step, picture: Picture | None, facts: Mapping[str, Any]
     ) -> None:
-        step.shown = step.action_kind == "move" and step.valid
+        # Our own exports say so where the world made a picture that nobody was shown.
+        step.shown = step.action_kind == "move" and step.valid and facts.get("shown") is not False
         step.reward = finite(facts.get("reward"))
         if picture:
             record.image = self.draft.keep(picture)

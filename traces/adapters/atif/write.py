@@ -10,10 +10,11 @@ from typing import Any
 
 from ....schemas import Episode, Glimpse, Step
 from ...world.canvas import to_png
+from ..calls import tool_call
 from ..export import Export, Part, episode_facts, inclusive, iso, redacted, run_facts
 
 _SCHEMA = "ATIF-v1.6"
-_LOST = re.compile(r"[^\w.-]+")
+_UNSAFE = re.compile(r"[^\w.-]+")
 
 
 def write(export: Export, out: Path) -> int:
@@ -21,7 +22,7 @@ def write(export: Export, out: Path) -> int:
     written = 0
     for part in export.parts():
         for episode in part.episodes:
-            folder = out / (_LOST.sub("_", episode.episode_id) or "_") / "agent"
+            folder = out / (_UNSAFE.sub("_", episode.episode_id) or "_") / "agent"
             _Writer(part, episode, folder).write()
             written += 1
     return written
@@ -63,10 +64,10 @@ class _Writer:
 
     def _step(self, step: Step) -> dict[str, Any]:
         text = self.texts.get(step.step)
-        name, arguments = _call(step)
+        name, arguments = tool_call(step)
         call_id = f"call_{step.step}"
         content = self._content("accepted" if step.valid else "rejected", self.glimpses.get(step.step))
-        extra = {"window_before": step.window_before, "window_after": step.window_after, "reward": step.reward}
+        extra = {"window_after": step.window_after, "shown": step.shown, "reward": step.reward}
         if not step.valid:
             extra["is_error"] = True
         record = {
@@ -98,19 +99,3 @@ class _Writer:
         totals = {f"total_{name}": value for name, value in counts.items()}
         return totals | {"total_steps": len(self.episode.steps) + 1}
 
-
-def _call(step: Step) -> tuple[str, dict[str, Any]]:
-    """Tool name and arguments of an action; what is neither move nor answer keeps its own text."""
-    if step.action_kind == "move":
-        return "move", {"direction": step.direction}
-    if step.action_kind == "answer":
-        return "submit", {"answer": _value(step)}
-    return step.action_kind, {"raw": step.action_raw}
-
-
-def _value(step: Step) -> Any:
-    try:
-        raw = json.loads(step.action_raw or "null")
-    except ValueError:
-        return step.action_raw
-    return next((raw[key] for key in ("value", "answer") if key in raw), None) if isinstance(raw, dict) else raw
