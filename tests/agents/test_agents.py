@@ -21,12 +21,15 @@ from mnistpro_replay.traces.journal import Journal
 from mnistpro_replay.traces.models import Limits, Prompts
 from mnistpro_replay.traces.models.client import Client
 from mnistpro_replay.traces.runner.agents.memory import condition
-from mnistpro_replay.traces.runner.agents.play import AgentPlan, probe_reading, run_agents
-from mnistpro_replay.traces.runner.agents.record import PROBE, record_agents
+from mnistpro_replay.traces.runner.agents.play import AgentPlan, run_agents
+from mnistpro_replay.traces.runner.agents.probes import PROBE, probe_reading
+from mnistpro_replay.traces.runner.record import record
+from mnistpro_replay.traces.runner.run import Plan
 from mnistpro_replay.traces.store import RunExists, Store
 
 MOVE = '{"action": "move", "direction": "right"}'
 ANSWER = '{"action": "answer", "value": "7"}'
+PROBE_REPLY = '{"action": "answer", "value": "1", "probabilities": %s}'
 
 
 def plan(server: FakeServer, memory: str = "image_only", limits: Limits | None = None, **more) -> AgentPlan:
@@ -37,6 +40,10 @@ def plan(server: FakeServer, memory: str = "image_only", limits: Limits | None =
         prompts=Prompts(),
         **{"episodes": 1, **more},
     )
+
+
+def made_by(plan: AgentPlan, store: Store):
+    return record(plan, store, play=run_agents)
 
 
 def play(replies: list[str], faults: list[str] | None = None, **more):
@@ -67,7 +74,7 @@ def request_head(request: Received) -> str:
 
 def test_malformed_replies_are_asked_for_again_and_kept() -> None:
     replies = ["hm", "[1, 2]", MOVE, "```" + ANSWER + "```"]
-    ((played, _),), server = play(replies)
+    (played,), server = play(replies)
     episode = played.episode
     assert [s.action_kind for s in episode.steps] == ["move", "answer"] and episode.answer == "7"
     assert [(a.step, a.attempt, a.raw_reply) for a in episode.attempts] == [(0, 0, "hm"), (0, 1, "[1, 2]")]
@@ -76,7 +83,7 @@ def test_malformed_replies_are_asked_for_again_and_kept() -> None:
 
 
 def test_three_malformed_replies_are_an_invalid_action() -> None:
-    ((played, _),), server = play(["a", "b", "c", "d"])
+    (played,), server = play(["a", "b", "c", "d"])
     episode = played.episode
     assert server.replies == 3
     assert (episode.stop_reason, episode.steps[0].action_kind) == ("invalid_action", "invalid")
@@ -88,7 +95,7 @@ def test_three_malformed_replies_are_an_invalid_action() -> None:
     "reply", ['{"action": "jump"}', '{"action": "move", "direction": "north"}', '{"direction": "up"}']
 )
 def test_json_that_is_no_action_ends_the_episode(reply: str) -> None:
-    ((played, _),), server = play([MOVE, reply])
+    (played,), server = play([MOVE, reply])
     episode = played.episode
     assert (episode.stop_reason, server.replies, episode.n_actions) == ("invalid_action", 2, 2)
     assert not episode.steps[-1].valid and episode.n_glimpses == 2
@@ -96,7 +103,7 @@ def test_json_that_is_no_action_ends_the_episode(reply: str) -> None:
 
 
 def test_a_request_that_fails_ends_its_episode_and_hides_its_picture() -> None:
-    ((played, _),), _ = play([MOVE] * 9, faults=["", *["500"] * 6])
+    (played,), _ = play([MOVE] * 9, faults=["", *["500"] * 6])
     episode = played.episode
     assert (episode.stop_reason, episode.n_actions) == ("error", 1)
     assert (episode.n_glimpses, episode.n_glimpses_reached) == (1, 2)
@@ -105,7 +112,7 @@ def test_a_request_that_fails_ends_its_episode_and_hides_its_picture() -> None:
 
 
 def test_failed_requests_before_a_reply_are_attempts() -> None:
-    ((played, _),), _ = play([ANSWER] * 3, faults=["429", "500"])
+    (played,), _ = play([ANSWER] * 3, faults=["429", "500"])
     assert [(a.attempt, a.raw_reply, a.tokens_input) for a in played.episode.attempts] == [
         (0, None, None),
         (1, None, None),
@@ -115,7 +122,7 @@ def test_failed_requests_before_a_reply_are_attempts() -> None:
 def test_thoughts_and_maps_are_recorded() -> None:
     entry = [{"coords": [0, 0], "features": "ink"}]
     reply = json.dumps({"thought": "I see", "spatial_map": entry, "action": "answer", "value": "7"})
-    ((played, _),), _ = play([reply], memory="metric_grid_map")
+    (played,), _ = play([reply], memory="metric_grid_map")
     (text,) = played.episode.step_texts
     assert (text.thought, text.spatial_map, text.raw_reply) == ("I see", entry, reply)
 
@@ -123,9 +130,7 @@ def test_thoughts_and_maps_are_recorded() -> None:
 @pytest.mark.parametrize("memory", ["image_only", "textual_state", "multi_turn"])
 def test_a_forced_answer_disturbs_nothing(memory: str) -> None:
     with FakeServer(scripted) as server:
-        (plain, _), (probed, probes) = (
-            next(run_agents(plan(server, memory, probes=at))) for at in ((), (0, 2))
-        )
+        plain, probed = (next(run_agents(plan(server, memory, probes=at))) for at in ((), (0, 2)))
     steps = [[(s.action_raw, s.window_after) for s in p.episode.steps] for p in (plain, probed)]
     assert steps[0] == steps[1] and plain.episode.tokens_input == probed.episode.tokens_input
     normal = [r for r in server.received if "answer now" not in str(r.messages)]
@@ -134,21 +139,21 @@ def test_a_forced_answer_disturbs_nothing(memory: str) -> None:
     for request, turn in zip(asked, (0, 2), strict=True):
         *_, (_, parts) = request.messages
         assert [*request.messages[:-1], ("user", parts[:-1])] == normal[turn].messages, "the same prefix"
-    assert [line["glimpse"] for line in probes] == [0, 2]
+    assert [item.glimpse for _, item in probed.forced] == [0, 2]
 
 
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [
-        ('{"action": "answer", "value": "1", "probabilities": [[0,2,2,0,0,0,0,0,0,0]]}', ("1", [[0, 0.5, 0.5, *[0] * 7]])),
-        ('{"action": "answer", "value": "1", "probabilities": [0,1,0,0,0,0,0,0,0,0]}', ("1", [[0, 1] + [0] * 8])),
-        ('{"action": "answer", "value": "1", "probabilities": [[0,0,0,0,0,0,0,0,0,0]]}', ("1", None)),
-        ('{"action": "answer", "value": "1", "probabilities": [[-1,1,0,0,0,0,0,0,0,0]]}', ("1", None)),
-        ('{"action": "answer", "value": "1"}', ("1", None)),
+        (PROBE_REPLY % "[[0,2,2,0,0,0,0,0,0,0]]", ("1", [[0, 0.5, 0.5, *[0] * 7]])),
+        (PROBE_REPLY % "[0,1,0,0,0,0,0,0,0,0]", ("1", [[0, 1, *[0] * 8]])),
+        (PROBE_REPLY % "[[0,0,0,0,0,0,0,0,0,0]]", ("1", None)),
+        (PROBE_REPLY % "[[-1,1,0,0,0,0,0,0,0,0]]", ("1", None)),
+        (PROBE_REPLY % "null", ("1", None)),
         ("it is 1", (None, None)),
         (None, (None, None)),
     ],
-)  # fmt: skip
+)
 def test_probabilities_of_a_forced_answer(raw: str | None, expected: tuple) -> None:
     assert probe_reading(raw, 1)[:2] == expected
 
@@ -161,8 +166,8 @@ def test_every_condition_runs_into_the_store_and_is_replayed(tmp_path: Path, mem
     store = Store(tmp_path, create=True)
     with FakeServer(scripted) as server:
         made = plan(server, memory, episodes=3, level=level, probes=(1,), control=True)
-        run = record_agents(made, store)
-        assert record_agents(made, store).run == run.run and server.replies == 3 * 6, "it is made once"
+        run = made_by(made, store)
+        assert made_by(made, store).run == run.run and server.replies == 3 * 6, "it is made once"
     sent = Counter(map(_digest, (png for r in server.received for png in r.images)))
     episodes = store.episodes(run.run, texts=True)
     assert len(episodes) == 3 and all(e.stop_reason == "answered" for e in episodes)
@@ -198,7 +203,7 @@ def _digest(png: bytes) -> str:
 def test_repeats_are_asked_anew_under_their_own_names(tmp_path: Path) -> None:
     store = Store(tmp_path, create=True)
     with FakeServer(scripted) as server:
-        runs = [record_agents(plan(server, repeat=n, episodes=2), store) for n in (0, 1)]
+        runs = [made_by(plan(server, repeat=n, episodes=2), store) for n in (0, 1)]
     assert server.replies == 2 * 2 * 4
     assert runs[0].run != runs[1].run and runs[0].run_id == runs[1].run_id
     keys = [[e.world_key for e in store.episodes(run.run)] for run in runs]
@@ -208,18 +213,18 @@ def test_repeats_are_asked_anew_under_their_own_names(tmp_path: Path) -> None:
 def test_another_condition_does_not_take_a_runs_name(tmp_path: Path) -> None:
     store = Store(tmp_path, create=True)
     with FakeServer(scripted) as server:
-        record_agents(plan(server, name="mine"), store)
+        made_by(plan(server, name="mine"), store)
         with pytest.raises(RunExists):
-            record_agents(plan(server, "textual_state", name="mine"), store)
+            made_by(plan(server, "textual_state", name="mine"), store)
 
 
 def test_a_capped_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     store = Store(tmp_path, create=True)
     with FakeServer(scripted, delay=0.005) as server:
         with pytest.raises(StopAsking, match="--max-calls 10"):
-            record_agents(plan(server, limits=Limits(max_calls=10), episodes=6), store)
+            made_by(plan(server, limits=Limits(max_calls=10), episodes=6), store)
         assert server.replies == 10 and store.runs().is_empty()
-        run = record_agents(plan(server, episodes=6), store)
+        run = made_by(plan(server, episodes=6), store)
     assert server.replies == 6 * 4, "no reply was asked for twice"
     assert len(store.episodes(run.run)) == 6
 
@@ -236,15 +241,15 @@ import sys
 from mnistpro_replay.traces.models import ModelSpec, Prompts
 from mnistpro_replay.traces.models.client import Client
 from mnistpro_replay.traces.runner.agents.memory import condition
-from mnistpro_replay.traces.runner.agents.play import AgentPlan
-from mnistpro_replay.traces.runner.agents.record import record_agents
+from mnistpro_replay.traces.runner.agents.play import AgentPlan, run_agents
+from mnistpro_replay.traces.runner.record import record
 from mnistpro_replay.traces.store import Store
 names = {"name": "tested", "provider": "openai-compatible", "model": "m"}
 plan = AgentPlan(
     client=Client(ModelSpec(**names, base_url=sys.argv[2])), condition=condition("textual_state"),
     prompts=Prompts(), episodes=12, concurrency=3, probes=(1,), control=True,
 )
-record_agents(plan, Store(sys.argv[1], create=True))
+record(plan, Store(sys.argv[1], create=True), play=run_agents)
 """
 
 
@@ -268,8 +273,6 @@ def test_after_a_kill_no_reply_that_was_received_is_asked_for_again(tmp_path: Pa
 
 def test_a_scripted_run_takes_a_model_as_its_predictor(tmp_path: Path) -> None:
     from mnistpro_replay.replay.predictors.llm.predictor import LLM
-    from mnistpro_replay.traces.runner.record import record
-    from mnistpro_replay.traces.runner.run import Plan
 
     store = Store(tmp_path, create=True)
     with FakeServer() as server:

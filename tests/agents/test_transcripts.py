@@ -41,7 +41,7 @@ def walk(memory: str, horizon: int | None = None, mode: str | None = None, *, di
         chosen = condition(memory, horizon, mode, **more)
         client = Client(spec(server))
         plan = AgentPlan(client=client, condition=chosen, prompts=PROMPTS, episodes=1, level=1)
-        ((played, _),) = run_agents(plan)
+        (played,) = run_agents(plan)
     return server.received, replies, played, plan
 
 
@@ -143,7 +143,7 @@ def test_at_the_end_the_canvas_is_shown_once_and_the_second_answer_counts() -> N
     with FakeServer(lambda request: replies[server.replies]) as server:
         chosen = condition("online_canvas", canvas_when="end")
         plan = AgentPlan(client=Client(spec(server)), condition=chosen, prompts=PROMPTS, episodes=1)
-        ((played, _),) = run_agents(plan)
+        (played,) = run_agents(plan)
     assert [len(request.images) for request in server.received] == [1, 1, 2]
     episode = played.episode
     assert (episode.answer, episode.n_actions) == ("7", 2)
