@@ -49,7 +49,10 @@ class Value(NamedTuple):
 
 def measured(frame: pl.DataFrame) -> list[Row]:
     """Rows with every struct column made a `Value`."""
-    return [{name: _value(cell) if isinstance(cell, dict) else cell for name, cell in row.items()} for row in frame.to_dicts()]
+    return [
+        {name: _value(cell) if isinstance(cell, dict) else cell for name, cell in row.items()}
+        for row in frame.to_dicts()
+    ]
 
 
 def _value(parts: dict[str, Any]) -> Value:
@@ -129,7 +132,12 @@ def _average(members: Sequence[Row]) -> Row:
 def long(rows: Iterable[Row]) -> list[Row]:
     """One row a measure: its name in `statistic`, the measure in `value`, its own n."""
     return [
-        {**{k: v for k, v in row.items() if not isinstance(v, Value)}, "statistic": name, "n": value.interval.n, "value": value}
+        {
+            **{k: v for k, v in row.items() if not isinstance(v, Value)},
+            "statistic": name,
+            "n": value.interval.n,
+            "value": value,
+        }
         for row in rows
         for name, value in row.items()
         if isinstance(value, Value)
