@@ -18,6 +18,7 @@ BUILT_IN: tuple[str, ...] = (
     "mnistpro",
     "slots",
     "parquet",
+    "minari",
     "jsonl",
     "inspect",
     "atif",

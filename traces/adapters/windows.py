@@ -40,22 +40,30 @@ class Frames:
         return self._frames[digest]
 
     def found(self, digest: str | None) -> FoundWindow | None:
-        """The window that a picture shows, or None."""
-        if digest is None:
+        """The window that a picture shows; None without one, and for a lossy picture, whose edges are not certain."""
+        if digest is None or digest not in self._draft.images:
             return None
         if digest not in self._found:
-            self._found[digest] = self._find(digest)
+            exact = self._draft.images[digest].startswith(b"\x89PNG")
+            self._found[digest] = self._find(digest) if exact else None
         return self._found[digest]
 
-    def _find(self, digest: str) -> FoundWindow | None:
+    def _find(self, digest: str, quiet: bool = False) -> FoundWindow | None:
         frame = self.frame(digest)
         if frame is None or is_crop(frame):
             return None
         try:
             return find_window(frame)
         except WindowNotFound as error:
-            self._draft.note(error.code, str(error))
+            if not quiet:
+                self._draft.note(error.code, str(error))
             return None
+
+    def guess(self, digest: str | None) -> FoundWindow | None:
+        """The window that a picture shows, lossy ones included."""
+        if digest is None or digest not in self._draft.images:
+            return None
+        return self.found(digest) or self._find(digest, quiet=True)
 
     def shape(self) -> tuple[int, int] | None:
         """Height and width of the pictures; None without pictures of the canvas' size."""
@@ -64,7 +72,7 @@ class Frames:
 
     def any_window(self) -> FoundWindow | None:
         """The first window with a known side."""
-        windows = (self.found(digest) for digest in self._glimpses())
+        windows = (self.guess(digest) for digest in self._glimpses())
         return next((window for window in windows if window and window.side), None)
 
     def _glimpses(self) -> list[str]:
@@ -166,6 +174,8 @@ def place_windows(draft: Draft, frames: Frames, geometry: Geometry | None, canva
     seen += by_picture
     if episode.start is None and geometry and canvas is not None:
         episode.start = start_window(canvas, geometry)
+    elif episode.start is None and (guessed := frames.guess(episode.start_image)):
+        episode.start = guessed.position
     at = episode.start
     for step in episode.steps:
         step.window_before = at

@@ -97,7 +97,6 @@ def _read_ending(episode: Episode, slot: Mapping[str, Any]) -> None:
     correct = slot.get("correctness")
     episode.success = correct if isinstance(correct, bool) else {"correct": True, "incorrect": False}.get(str(correct).lower())
     episode.duration = finite(slot.get("elapsed_seconds"))
-    episode.termination_raw = as_text(slot.get("validity"))
     counters = slot.get("counters")
     if not episode.steps and isinstance(counters, Mapping):
         episode.reasons = {"glimpses": "not_recorded", "n_moves": "not_recorded"}
