@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 import tarfile
 import zipfile
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
+from mnistpro_replay.analysis.metrics import ensure
+from mnistpro_replay.cli import context
+from mnistpro_replay.cli.main import main
 from mnistpro_replay.traces.ingest import ingest
 from mnistpro_replay.traces.store import Store
 from mnistpro_replay.traces.world import embedded
@@ -61,3 +67,38 @@ def sample_store(sample_folders: dict[int, Path], tmp_path_factory: pytest.TempP
 def rng() -> np.random.Generator:
     """A seeded generator."""
     return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def upstream_store(upstream: Path, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A store with every official run folder, under its own name, metrics derived. Do not change its runs."""
+    store = Store(tmp_path_factory.mktemp("upstream_store"), create=True)
+    ingest(store, [upstream], embedded())
+    ensure(store, store.runs()["run"].to_list())
+    return store
+
+
+class Result(NamedTuple):
+    """What a command did."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    """Run a command line in this process."""
+
+    def run(*arguments: object) -> Result:
+        for name, value in vars(context.Globals()).items():
+            setattr(context.OPTIONS, name, value)
+        monkeypatch.setattr(sys, "argv", ["mnistpro-replay", *map(str, arguments)])
+        try:
+            main()
+            status = 0
+        except SystemExit as stop:
+            status = stop.code if isinstance(stop.code, int) else int(bool(stop.code))
+        return Result(status, *capsys.readouterr())
+
+    return run
