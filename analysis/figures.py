@@ -33,7 +33,13 @@ _FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, 
 def template(*, dark: bool = False) -> go.layout.Template:
     """The one look of all figures."""
     text, line, paper = ("#e7eaef", "#39414d", "#1c2027") if dark else ("#1c2430", "#e3e6eb", "#ffffff")
-    axis = {"gridcolor": line, "zerolinecolor": line, "linecolor": line, "title": {"standoff": 8}, "automargin": True}
+    axis = {
+        "gridcolor": line,
+        "zerolinecolor": line,
+        "linecolor": line,
+        "title": {"standoff": 8, "font": {"size": 12}},
+        "automargin": True,
+    }
     return go.layout.Template(
         layout={
             "font": {"family": _FONT, "size": 12, "color": text},
@@ -42,8 +48,8 @@ def template(*, dark: bool = False) -> go.layout.Template:
             "colorway": CATEGORIES,
             "xaxis": axis,
             "yaxis": axis,
-            "margin": {"l": 56, "r": 16, "t": 16, "b": 44},
-            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "title": {"text": ""}},
+            "margin": {"l": 56, "r": 16, "t": 44, "b": 44},
+            "legend": {"orientation": "h", "y": 1, "yref": "container", "yanchor": "top", "x": 0},
             "hoverlabel": {"bgcolor": paper, "bordercolor": line, "font": {"color": text}},
             "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#8a94a3", "activecolor": text},
         }
@@ -111,7 +117,7 @@ def outcome_stacks(rows: Sequence[Row], limit: int = 24) -> go.Figure:
             x=shares,
             orientation="h",
             name=title,
-            marker={"color": color, "pattern": {"shape": pattern, "size": 6, "fgopacity": 0.5}},
+            marker={"color": color, "pattern": {"shape": pattern, "size": 6, "fillmode": "overlay", "fgcolor": "#ffffff", "fgopacity": 0.45}},
             text=[f"{share:.0%}" if share >= 0.06 else "" for share in shares],
             textposition="inside",
             insidetextanchor="middle",
@@ -119,7 +125,7 @@ def outcome_stacks(rows: Sequence[Row], limit: int = 24) -> go.Figure:
             customdata=[row[key] for row in rows],
             hovertemplate="%{y}<br>" + title + ": %{customdata} (%{x:.1%})<extra></extra>",
         )
-    figure.update_layout(barmode="stack", bargap=0.25)
+    figure.update_layout(barmode="stack", bargap=0.25, legend={"traceorder": "normal"})
     figure.update_xaxes(tickformat=".0%", range=[0, 1], title="share of episodes")
     return figure.update_yaxes(autorange="reversed")
 
@@ -133,33 +139,27 @@ def gap_waterfall(rows: Sequence[Row]) -> go.Figure:
     """
     if not rows:
         return nothing("No gaps: they need the reference reader's posterior")
-    level, bases, heights, colors, texts = 0.0, [], [], [], []
+    level, bases, labels = 0.0, [], []
     for row in rows:
-        value = row["estimate"] or 0.0
-        if row["total"]:
-            bases.append(0.0)
-            heights.append(value)
-            level = value
-        else:
-            bases.append(level - value)
-            heights.append(value)
-            level -= value
-        colors.append("#0072B2" if row["total"] else "#D55E00" if value >= 0 else "#009E73")
-        texts.append(f"{value:.1%}" if row["total"] else f"{-value:+.1%}")
+        bases.append(0.0 if row["total"] else level)
+        level = row["estimate"] if row["total"] else level - row["estimate"]
+        labels.append(f"{row['term']}<br><b>{row['estimate'] if row['total'] else -row['estimate']:{'' if row['total'] else '+'}.1%}</b>")
+    losses = [{**row, "estimate": -row["estimate"], "low": _minus(row["high"]), "high": _minus(row["low"])} for row in rows]
+    drawn = [row if row["total"] else loss for row, loss in zip(rows, losses, strict=True)]
+    colors = ["#0072B2" if row["total"] else "#D55E00" if row["estimate"] >= 0 else "#009E73" for row in rows]
+    stripes = ["" if row["total"] else "/" for row in rows]
     figure = go.Figure()
     figure.add_bar(
-        x=[row["term"] for row in rows],
-        y=heights,
+        x=labels,
+        y=[row["estimate"] for row in drawn],
         base=bases,
-        marker={"color": colors, "pattern": {"shape": ["" if row["total"] else "/" for row in rows], "fgopacity": 0.4}},
-        error_y={**_whiskers(rows, "estimate", "low", "high"), "color": "#8a94a3"},
-        text=texts,
-        textposition="outside",
-        cliponaxis=False,
-        customdata=[[row["n"], row["low"], row["high"]] for row in rows],
-        hovertemplate="%{x}: %{text}<br>95 % interval %{customdata[1]:.1%} to %{customdata[2]:.1%}, n = %{customdata[0]}<extra></extra>",
+        marker={"color": colors, "pattern": {"shape": stripes, "fillmode": "overlay", "fgcolor": "#ffffff", "fgopacity": 0.35}},
+        error_y={**_whiskers(drawn, "estimate", "low", "high"), "color": "#8a94a3"},
+        customdata=[_interval(row) for row in rows],
+        hovertemplate="%{x}<br>%{customdata}<extra></extra>",
     )
-    return figure.update_yaxes(title="accuracy", tickformat=".0%", range=[0, 1.12])
+    figure.update_xaxes(tickangle=0, tickfont={"size": 11}, showgrid=False)
+    return figure.update_yaxes(title="accuracy", tickformat=".0%", range=[0, 1.03])
 
 
 def heatmap(counts: np.ndarray, *, diverging: bool = False, title: str = "visits") -> go.Figure:
@@ -303,6 +303,15 @@ def _unique(names: Sequence[str]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         made.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return made
+
+
+def _interval(row: Row) -> str:
+    known = row["low"] is not None
+    return (f"95 % interval {row['low']:.1%} to {row['high']:.1%}, " if known else "") + f"n = {row['n']:,}"
+
+
+def _minus(value: float | None) -> float | None:
+    return None if value is None else -value
 
 
 def _words(name: str) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from .database import Database, sql_file
-from .statistics import proportion
+from .measures import measured
+from .statistics import Interval, proportion
 
 GROUPINGS: dict[str, tuple[str, ...]] = {
     "run": ("run",),
@@ -92,6 +93,44 @@ def overview(sums: pl.DataFrame, by: str = "run") -> list[dict[str, Any]]:
         pl.col("run").alias("runs"),
     )
     return [_row(row, keys) for row in groups.sort(keys, nulls_last=True).iter_rows(named=True)]
+
+
+def gap_levels(database: Database, runs: Sequence[str]) -> list[dict[str, Any]]:
+    """From the reference reader on the whole canvas down to the agent, over the episodes of some runs together.
+
+    Definitions: `sql/gaps.sql` (docs/metrics.md 3.2), evidence `window`.
+
+    Returns:
+        rows of `figures.gap_waterfall`, losses as fractions with intervals that resample canvases; none where no
+        episode has a posterior.
+    """
+    frame = database.query("gaps", {"evidence": "window"}).filter(pl.col("run").is_in(list(runs)))
+    if frame.is_empty():
+        return []
+    parts = {
+        name: {key: [x for cell in frame[name] for x in cell[key]] for key in ("f", "c")}
+        for name in ("reference_error", "acquisition", "interpretation", "no_answer", "agent_error")
+    }
+    (values,) = measured(pl.DataFrame([parts]))
+    error = {name: value.interval for name, value in values.items()}
+    whole, agent = error["reference_error"], error["agent_error"]
+    seen = 1 - whole.estimate - error["acquisition"].estimate
+    return [
+        _level("reader on<br>all ink", 1 - whole.estimate, 1 - whole.high, 1 - whole.low, whole.n),
+        _loss("did not<br>look", error["acquisition"]),
+        _level("reader on<br>ink seen", seen, None, None, whole.n),
+        _loss("misread<br>the seen", error["interpretation"]),
+        _loss("did not<br>answer", error["no_answer"]),
+        _level("agent<br>", 1 - agent.estimate, 1 - agent.high, 1 - agent.low, agent.n),
+    ]
+
+
+def _level(term: str, estimate: float, low: float | None, high: float | None, n: int) -> dict[str, Any]:
+    return {"term": term, "estimate": estimate, "low": low, "high": high, "n": n, "total": True}
+
+
+def _loss(term: str, value: Interval) -> dict[str, Any]:
+    return {"term": term, "estimate": value.estimate, "low": value.low, "high": value.high, "n": value.n, "total": False}
 
 
 def _row(row: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:

@@ -22,10 +22,12 @@ _INDEX = """<!doctype html>
 <body>{%app_entry%}<footer>{%config%}{%scripts%}{%renderer%}</footer></body>
 </html>"""
 
+_DARK = ("#e7eaef", "#c9d0da", "#a2acba", "#7c8797", "#556070", "#39414d", "#262c35", "#1c2027", "#171b21", "#14171c")
 _THEME = {
     "primaryColor": "cyan",
     "primaryShade": {"light": 8, "dark": 5},
     "defaultRadius": "md",
+    "colors": {"dark": list(_DARK)},
     "fontFamily": 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
     "headings": {"fontWeight": "650"},
 }

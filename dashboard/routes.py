@@ -40,6 +40,11 @@ def add_routes(server: Flask, source: Source) -> None:
     def episode() -> Response:
         return _told(lambda: _json(source.episode(*_asked())))
 
+    @server.get("/compare.json")
+    def compare() -> Response:
+        pairs = zip(request.args.getlist("run"), request.args.getlist("episode"), strict=False)
+        return _told(lambda: _json(source.comparison(list(pairs))))
+
     @server.get("/thought.txt")
     def thought() -> Response:
         return _told(
@@ -63,7 +68,7 @@ def _told(answer: Callable[[], Response]) -> Response:
     """The answer, or 404 with one sentence that says what is not there."""
     try:
         return answer()
-    except (StoreError, LookupError) as error:
+    except (StoreError, LookupError, ValueError) as error:
         text = error.args[0] if error.args else "not found"
         return Response(orjson.dumps({"error": str(text)}), 404, mimetype="application/json")
 
@@ -82,14 +87,11 @@ def _picture(source: Source, kind: str, name: str) -> bytes | None:
 
 def _export(source: Source, kind: str) -> Response:
     run, source_id = _asked()
-    record = source.store.run(run)
-    episodes = source.store.episodes(run, [source_id], texts=True)
-    if not episodes:
-        raise LookupError(f"run {run!r} has no episode {source_id!r}")
+    record, episode = source.store.run(run), source.record(run, source_id)
     if kind == "html":
-        data = page(source.store, record, episodes[0], source.episode(run, source_id)["tracks"])
+        data = page(source.store, record, episode, source.episode(run, source_id)["tracks"])
     else:
-        data = (still if kind == "png" else moving)(source.store, record, episodes[0])
+        data = (still if kind == "png" else moving)(source.store, record, episode)
     name = file_name(f"{run}-{source_id}.{kind}")
     mime = {"png": "image/png", "gif": "image/gif", "html": "text/html"}[kind]
     return Response(data, mimetype=mime, headers={"Content-Disposition": f'attachment; filename="{name}"'})

@@ -11,10 +11,12 @@ import polars as pl
 
 from ..analysis.database import Database, Selected
 from ..analysis.overview import run_sums
+from ..analysis.pairs import compare
 from ..analysis.posterior import EvidenceReader
 from ..analysis.tracks import tracks
 from ..replay.scene import scene
-from ..traces.store import Store, natural
+from ..schemas import Episode
+from ..traces.store import Store, geometry_of, natural
 
 
 class Source:
@@ -55,16 +57,38 @@ class Source:
 
     def episode(self, run: str, source_id: str) -> dict[str, Any]:
         """Everything that the player shows of an episode; StoreError or LookupError where there is none."""
-        record = self.store.run(run)
+        return {**self._scene(run, self.record(run, source_id)), "neighbours": self.neighbours(run, source_id)}
+
+    def record(self, run: str, source_id: str) -> Episode:
+        """An episode with its steps and texts; StoreError or LookupError where there is none."""
         found = self.store.episodes(run, [source_id], texts=True)
         if not found:
             raise LookupError(f"run {run!r} has no episode {source_id!r}")
-        episode = found[0]
+        return found[0]
+
+    def _scene(self, run: str, episode: Episode) -> dict[str, Any]:
+        record = self.store.run(run)
         with self._lock:  # the reader keeps what it has read
             beside = tracks(self.store, record, episode, self.reader)
         known = bool(episode.canvas) and bool(self.store.canvases([episode.canvas or ""]))
         content = scene(record, episode, lambda kind, name: f"/picture/{kind}/{name}.png", canvas_known=known)
-        return {**content, "tracks": beside, "neighbours": self.neighbours(run, source_id)}
+        return {**content, "tracks": beside}
+
+    def comparison(self, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+        """Scenes of episodes of one world, and how alike every two of their paths are.
+
+        Raises:
+            ValueError: where they are fewer than two, or not of one world.
+        """
+        if not 2 <= len(pairs) <= 4:
+            raise ValueError("two to four episodes can be compared")
+        episodes = [self.record(run, source_id) for run, source_id in pairs]
+        geometry = geometry_of(self.store.run(pairs[0][0]))
+        canvas = next(iter(self.store.canvases([episodes[0].canvas or ""]).values()), None)
+        return {
+            "comparisons": compare(episodes, geometry, canvas),
+            "scenes": [self._scene(run, episode) for (run, _), episode in zip(pairs, episodes, strict=True)],
+        }
 
     def neighbours(self, run: str, source_id: str) -> list[str | None]:
         """Source ids before and after an episode in its run."""
@@ -77,6 +101,5 @@ class Source:
 
     def thought(self, run: str, source_id: str, step: int) -> str:
         """The whole thought of a step, empty where there is none."""
-        episodes = self.store.episodes(run, [source_id], texts=True)
-        texts = episodes[0].step_texts if episodes else []
+        texts = self.record(run, source_id).step_texts
         return next((text.thought or "" for text in texts if text.step == step), "")

@@ -23,6 +23,11 @@
     return content;
   }
 
+  /* The table of that id, null while it is not there yet. */
+  function gridApi(id) {
+    try { return window.dash_ag_grid.getApi(id); } catch { return null; }
+  }
+
   const address = (run, episode, more) => `?${new URLSearchParams({ run, episode, ...more })}`;
 
   function go(search) { setProps("location", { pathname: "/episode", search }); }
@@ -81,14 +86,13 @@
         return clear || !rows || !rows.length ? null : [...new Set(rows.flatMap((row) => row.runs))];
       },
       mountPlayer(asked) { if (asked) setTimeout(() => mount(asked), 0); return window.dash_clientside.no_update; },
-      openEpisode(cell, rows) {
-        const api = window.dash_ag_grid && window.dash_ag_grid.getApi("episodes");
-        const node = cell && api && api.getDisplayedRowAtIndex(cell.rowIndex);
-        if (node && node.data) go(address(node.data.run, node.data.source_episode_id));
+      openEpisode(cell) {
+        const row = cell && gridApi("episodes").getDisplayedRowAtIndex(cell.rowIndex);
+        if (row && row.data) go(address(row.data.run, row.data.source_episode_id));
         return window.dash_clientside.no_update;
       },
       refillEpisodes() {
-        const api = window.dash_ag_grid && document.getElementById("episodes") && window.dash_ag_grid.getApi("episodes");
+        const api = gridApi("episodes");
         if (api) { api.ensureIndexVisible(0); api.purgeInfiniteCache(); }
         return window.dash_clientside.no_update;
       },

@@ -12,7 +12,7 @@ from dash import dcc, html
 
 _THEME = (
     "themeQuartz.withParams({accentColor: '#0b7285', fontFamily: 'inherit', fontSize: 13, "
-    "headerFontWeight: 600, wrapperBorderRadius: 8, "
+    "headerFontWeight: 600, cellHorizontalPadding: 10, wrapperBorderRadius: 8, "
     "backgroundColor: 'var(--mp-card)', foregroundColor: 'var(--mp-text)', borderColor: 'var(--mp-edge)', "
     "headerBackgroundColor: 'var(--mp-card)', oddRowBackgroundColor: 'var(--mp-card)'})"
 )
@@ -60,7 +60,6 @@ def grid(id_: Any, columns: Sequence[dict[str, Any]], *, infinite: bool = False,
         id=id_,
         columnDefs=list(columns),
         defaultColDef={"sortable": True, "resizable": True, "suppressHeaderMenuButton": True},
-        columnSize="responsiveSizeToFit",
         dashGridOptions=settings,
         style={"height": height, "width": "100%"},
         **options,

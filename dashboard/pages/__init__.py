@@ -1,6 +1,6 @@
 """The pages: each module has `PATH`, `TITLE`, `layout(source, query)` and `register(app, source)`."""
 
-from . import episode, runs
+from . import compare, episode, runs
 
-PAGES = (runs, episode)
+PAGES = (runs, episode, compare)
 """Pages in the order of the navigation."""

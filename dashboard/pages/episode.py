@@ -56,7 +56,7 @@ def layout(source: Source, query: Mapping[str, str]) -> Any:
         dmc.TextInput(id="list-episode", label="episode #", w=110, debounce=300, placeholder="any"),
         dmc.Text(id="list-count", size="sm", c="dimmed", className="count"),
     )
-    table = grid("episodes", _COLUMNS, infinite=True, settings={"rowSelection": None})
+    table = grid("episodes", _COLUMNS, infinite=True)
     return html.Div([filters, html.Div(table, className="fill")], className="page page-fill")
 
 
@@ -69,7 +69,6 @@ def register(app: dash.Dash, source: Source) -> None:
         dash.ClientsideFunction("mnistpro", "openEpisode"),
         Output("location", "href"),
         Input("episodes", "cellClicked"),
-        State("episodes", "virtualRowData"),
         prevent_initial_call=True,
     )
 

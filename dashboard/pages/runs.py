@@ -10,25 +10,28 @@ import dash_mantine_components as dmc
 from dash import Input, Output, State, html
 
 from ...analysis import figures
-from ...analysis.overview import GROUPINGS, matching, overview
+from ...analysis.overview import GROUPINGS, gap_levels, matching, overview
 from ..components.parts import card, column, graph, grid, notice, toolbar
 from ..source import Source
 
 PATH = "/"
 TITLE = "Runs"
 
+_GAP_RUNS = 50
+"""Runs that a waterfall takes together at most: its intervals are bootstrapped while somebody waits."""
+
 _COLUMNS = (
-    column("name", "run or group", flex=3, minWidth=220, tooltipField="name", checkboxSelection=False),
+    column("name", "run or group", flex=3, minWidth=220, tooltipField="name"),
     column("model", "model", flex=1, minWidth=110, tooltipField="model"),
     column("condition", "condition", flex=1, minWidth=120, tooltipField="condition"),
     column("level", "digits", width=76, type="rightAligned"),
     column("n", "n", number=",d", width=86, hint="episodes"),
-    column("accuracy", "accuracy [95 %]", width=160, type="rightAligned", hint="over scored episodes, Wilson interval",
+    column("accuracy", "accuracy % [95 %]", width=155, type="rightAligned", hint="over scored episodes, Wilson interval",
            valueFormatter={"function": "mnistproInterval(params.data, 'accuracy')"}),
     column("moves", "moves", number=".1f", width=82, hint="mean moves"),
     column("coverage", "ink seen", number=".0%", width=92, hint="mean share of stroke pixels seen"),
     column("revisit_rate", "revisits", number=".0%", width=92, hint="mean revisits per move"),
-    column("over_optimistic", "hasty [95 %]", width=150, type="rightAligned",
+    column("over_optimistic", "hasty % [95 %]", width=145, type="rightAligned",
            hint="stop quality: answered wrong with less than half of the budget used and half of a panel seen",
            valueFormatter={"function": "mnistproInterval(params.data, 'over_optimistic')"}),
     column("error", "errors", number=",d", width=82, hint="episodes whose runner failed"),
@@ -41,26 +44,28 @@ def layout(source: Source, query: Mapping[str, str]) -> Any:
         return notice("This store holds no run", "Bring one in with `mnistpro-replay ingest PATH`, then reload.")
     values = {name: source.sums[name].drop_nulls().unique().sort().to_list() for name in ("model", "condition", "level")}
     filters = toolbar(
-        dmc.TextInput(id="runs-text", label="search", placeholder="run, model or tag", w=200, debounce=250, value=query.get("text")),
-        _select("runs-model", "model", values["model"], 190),
-        _select("runs-condition", "condition", values["condition"], 190),
+        dmc.TextInput(id="runs-text", label="search", placeholder="run, model or tag", w=180, debounce=250, value=query.get("text")),
+        _select("runs-model", "model", values["model"], 160),
+        _select("runs-condition", "condition", values["condition"], 160),
         _select("runs-level", "digits", [str(level) for level in values["level"]], 90),
-        dmc.Select(id="runs-by", label="rows are", data=list(GROUPINGS), value="run", w=170, allowDeselect=False),
-        dmc.Button("All pages: use selected rows", id="runs-choose", variant="light", disabled=True),
-        dmc.Button("use all runs", id="runs-clear", variant="subtle"),
+        dmc.Select(id="runs-by", label="rows are", data=list(GROUPINGS), value="run", w=150, allowDeselect=False),
+        dmc.Button("Use selected rows", id="runs-choose", variant="light", disabled=True),
+        dmc.Button("Use all", id="runs-clear", variant="subtle"),
         dmc.Text(id="runs-count", size="sm", c="dimmed", className="count"),
     )
     selection = {"rowSelection": {"mode": "multiRow", "enableClickSelection": True, "selectAll": "filtered"}}
     first = _shown(source, {}, "run", dark=False)
-    table = grid("runs", _COLUMNS, rowData=first[0], getRowId="params.data.name", settings={**selection, "pagination": True, "paginationPageSize": 100})
+    table = grid("runs", _COLUMNS, rowData=first[0], getRowId="params.data.name", settings={**selection, "pagination": len(first[0]) > 100, "paginationPageSize": 100})
     plots = html.Div(
         [
-            card("Accuracy and ink seen", graph("runs-scatter", 300), note="a point a row, 95 % interval"),
-            card("How episodes ended", graph("runs-outcomes", 300), note="share of all episodes"),
+            card("Accuracy and ink seen", graph("runs-scatter", 320), note="a point a row, 95 % interval"),
+            card("Where accuracy is lost", graph("runs-gaps", 320), note=html.Span(id="runs-gaps-note")),
         ],
         className="columns",
     )
-    return html.Div([filters, html.Div(table, className="table-block"), plots], className="page")
+    outcomes = card("How episodes ended", graph("runs-outcomes", 360), note="share of all episodes, first 24 rows")
+    block = html.Div(table, className="table-block", style={"height": min(len(first[0]), 10) * 32 + 38})
+    return html.Div([filters, block, plots, outcomes], className="page")
 
 
 def _select(id_: str, label: str, values: Sequence[str], width: int) -> Any:
@@ -92,6 +97,21 @@ def register(app: dash.Dash, source: Source) -> None:
     def show(text: Any, model: Any, condition: Any, level: Any, by: Any, scheme: Any) -> Any:
         filters = {"text": text, "model": model, "condition": condition, "level": int(level) if level else None}
         return _shown(source, filters, by or "run", dark=scheme == "dark")
+
+    @app.callback(
+        Output("runs-gaps", "figure"),
+        Output("runs-gaps-note", "children"),
+        Input("runs", "selectedRows"),
+        Input("runs", "rowData"),
+        Input("scheme", "data"),
+    )
+    def gaps(selected: Any, rows: Any, scheme: Any) -> Any:
+        picked = (selected or rows or [])[: None if selected else 1]
+        runs = sorted({run for row in picked for run in row["runs"]})
+        plot = figures.gap_waterfall(gap_levels(source.database, runs[:_GAP_RUNS]))
+        what = f"{len(runs)} runs together" if len(runs) > 1 else figures.short(runs[0], 30) if runs else ""
+        hint = " (first row; select others)" if not selected else ""
+        return figures.themed(plot, dark=scheme == "dark"), what + hint
 
     app.clientside_callback(
         dash.ClientsideFunction("mnistpro", "chooseRuns"),

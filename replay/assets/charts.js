@@ -75,13 +75,19 @@
       for (let m = 0; m < this.span; m += every)
         parts.push(svg("text", { class: "mp-axis", x: this.x(m), y: bottom + 14, "text-anchor": "middle" }, String(m)));
       parts.push(svg("text", { class: "mp-axis", x: 2, y: bottom + 14 }, "step"));
-      parts.push(svg("text", { class: "mp-axis", x: 2, y: top + 4 }, "ink seen"));
+      parts.push(svg("text", { class: "mp-axis", x: 2, y: (top + bottom) / 2 - 4 }, "ink"), svg("text", { class: "mp-axis", x: 2, y: (top + bottom) / 2 + 10 }, "seen"));
       return parts;
     }
 
     line(values, top, bottom, attributes) {
-      const points = values.map((v, m) => (v == null ? null : `${this.x(m).toFixed(1)},${(bottom - v * (bottom - top)).toFixed(1)}`));
-      return svg("polyline", { ...attributes, fill: "none", points: points.filter(Boolean).join(" ") });
+      const points = [];
+      values.forEach((v, m) => {
+        if (v == null) return;
+        const x = this.x(m).toFixed(1), y = (bottom - v * (bottom - top)).toFixed(1);
+        if (points.length) points.push(`${x},${points[points.length - 1].split(",")[1]}`); // a step line: nothing lies between
+        points.push(`${x},${y}`);
+      });
+      return svg("polyline", { ...attributes, fill: "none", points: points.join(" ") });
     }
 
     overMoments(values) { return this.moments.map(({ glimpse }) => (glimpse == null ? null : values[glimpse])); }

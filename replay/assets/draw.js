@@ -12,7 +12,8 @@ window.MnistPro = (() => {
     return `rgb(${RAMP[low].map((a, i) => Math.round(a + (RAMP[low + 1][i] - a) * (at - low))).join(",")})`;
   }
 
-  function css(element, name) { return getComputedStyle(element).getPropertyValue(name).trim(); }
+  /* A colour of the theme. */
+  function css(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
 
   function load(url) {
     return new Promise((done, fail) => {
@@ -110,7 +111,7 @@ window.MnistPro = (() => {
     }
 
     restyle() {
-      const [paper, ink, unseen, hidden] = ["--mp-paper", "--mp-ink", "--mp-unseen", "--mp-unseen-ink"].map((n) => css(this.element, n));
+      const [paper, ink, unseen, hidden] = ["--mp-paper", "--mp-ink", "--mp-unseen", "--mp-unseen-ink"].map(css);
       this.paper = paper; this.ink = ink;
       if (!this.scene.geometry) return;
       this.clear = this.ground.colored(paper, ink);
@@ -199,7 +200,7 @@ window.MnistPro = (() => {
       const times = ring.glimpses.filter((g) => g <= glimpse).length;
       if (!times) return;
       const [x, y] = [ring.center[0] * k, ring.center[1] * k];
-      pen.lineWidth = 2; pen.strokeStyle = css(this.element, "--mp-wrong");
+      pen.lineWidth = 2; pen.strokeStyle = css("--mp-wrong");
       pen.beginPath(); pen.arc(x, y, this.compact ? 7 : 11, 0, 7); pen.stroke();
       label(pen, `⊘${times}`, x + (this.compact ? 8 : 12), y + 14, pen.strokeStyle, this.paper, this.compact ? 10 : 12);
     }
@@ -260,7 +261,7 @@ window.MnistPro = (() => {
     draw(glimpse) {
       const shown = this.scene.glimpses[glimpse];
       this.wanted = glimpse;
-      this.blank(shown ? GREY : css(this.element, "--mp-unseen"));
+      this.blank(shown ? GREY : css("--mp-unseen"));
       if (!shown) return "nothing";
       if (shown.image) return this.recorded(shown.image, glimpse);
       if (!this.ground.image || !shown.window) return "nothing";

@@ -5,9 +5,9 @@
   const ARROWS = { up: "↑", down: "↓", left: "←", right: "→" };
   const SPEEDS = [1, 2, 5, 10, 20], ROW = 26, AHEAD = 12;
 
-  function action(step) {
+  function action(step, scene) {
     if (step.kind === "move") return `${ARROWS[step.direction] || ""} ${step.direction || step.raw}`;
-    if (step.kind === "answer") return `■ answer ${step.raw}`;
+    if (step.kind === "answer") return `■ answer ${scene.answer ?? scene.answer_raw ?? ""}`;
     if (step.kind === "look") return "◎ look again";
     return `? ${step.raw || step.kind}`;
   }
@@ -99,15 +99,16 @@
       const button = (text, name, act, key) => html("button", { type: "button", class: "mp-button", "aria-label": name, title: key ? `${name} (${key})` : name, onclick: act }, text);
       const { parts } = this;
       parts.range = html("input", { type: "range", min: 0, max: this.last, value: 0, class: "mp-range", "aria-label": "Moment of the episode", oninput: () => this.seek(Number(parts.range.value)) });
-      parts.play = button("▶", "Play", () => this.toggle(), "space");
+      parts.play = button("▶ Play", "Play", () => this.toggle(), "space");
+      parts.play.classList.add("mp-play");
       parts.speed = html("select", { class: "mp-select", "aria-label": "Speed", onchange: () => this.setSpeed(Number(parts.speed.value)) }, ...SPEEDS.map((n) => html("option", { value: n, selected: n === this.speed }, `${n}/s`)));
       parts.jump = html("input", { type: "number", min: 0, max: Math.max(this.scene.glimpses.length - 1, 0), class: "mp-jump", "aria-label": "Go to glimpse", title: "Go to glimpse (G)", onchange: () => this.seek(this.momentOf(Number(parts.jump.value))) });
       parts.where = html("span", { class: "mp-where", "aria-live": "polite" });
       parts.truth = html("input", { type: "checkbox", class: "mp-check", onchange: () => this.setTruth(parts.truth.checked) });
       return html("div", { class: "mp-transport" },
-        button("⏮", "First", () => this.seek(0), "Home"), button("◀", "Back", () => this.seek(this.moment - 1), "←"), parts.play,
-        button("▶", "Forward", () => this.seek(this.moment + 1), "→"), button("⏭", "Last", () => this.seek(this.last), "End"),
-        parts.speed, parts.range, parts.where, html("label", { class: "mp-label" }, "glimpse", parts.jump),
+        parts.play, parts.speed, button("|‹", "First", () => this.seek(0), "Home"), button("‹", "Back", () => this.seek(this.moment - 1), "←"),
+        button("›", "Forward", () => this.seek(this.moment + 1), "→"), button("›|", "Last", () => this.seek(this.last), "End"),
+        parts.range, parts.where, html("label", { class: "mp-label" }, "go to", parts.jump),
         html("label", { class: "mp-label", title: "Show the ink that was never shown (T)" }, parts.truth, "show hidden ink"),
         button("PNG", "Save the path as PNG", () => this.savePng()));
     }
@@ -166,7 +167,7 @@
       const { scene, parts } = this, { tracks = {} } = scene;
       const seen = tracks.coverage && this.glimpse != null ? tracks.coverage[this.glimpse] : null;
       parts.pathNote.textContent = !scene.geometry ? "window and canvas size are not known" : !scene.canvas ? "the hidden canvas is not known" : !scene.path ? "the windows are not known" : seen == null ? "" : `${Math.round(100 * seen)} % of the ink seen`;
-      parts.postNote.textContent = tracks.posterior ? "reference reader, same evidence" : "";
+      parts.postNote.textContent = tracks.posterior ? "reference reader" : "";
     }
 
     /* Digit stated last in each panel, up to this moment. */
@@ -185,7 +186,7 @@
 
     drawThought(step) {
       const { thought, thoughtNote } = this.parts;
-      thoughtNote.textContent = step ? `before: ${action(step)}` : "";
+      thoughtNote.textContent = step ? `before: ${action(step, this.scene)}` : "";
       if (!step) { thought.replaceChildren(html("p", { class: "mp-empty" }, `The episode ended here: ${this.scene.stop_reason.replaceAll("_", " ")}.`)); return; }
       if (!step.thought) { thought.replaceChildren(html("p", { class: "mp-empty" }, "The agent wrote nothing beside this action.")); return; }
       const body = html("p", { class: "mp-words" }, ...this.marked(step));
@@ -244,7 +245,7 @@
     cells(step) {
       const ink = this.newInk(step.step), tokens = step.tokens_out ?? step.tokens_in;
       const where = step.after || step.before;
-      return [String(step.step), action(step), remark(step) || (step.retries ? `${step.retries} retries` : ""), where ? where.join(", ") : "–",
+      return [String(step.step), action(step, this.scene), remark(step) || (step.retries ? `${step.retries} retries` : ""), where ? where.join(", ") : "–",
         ink == null ? "–" : String(ink), tokens == null ? "–" : tokens.toLocaleString("en"), step.latency == null ? "–" : step.latency.toFixed(1)];
     }
 
@@ -262,14 +263,14 @@
 
     play() {
       if (this.moment >= this.last) this.seek(0);
-      this.parts.play.textContent = "⏸";
+      this.parts.play.textContent = "❚❚ Pause";
       this.parts.play.setAttribute("aria-label", "Pause");
       this.timer = setInterval(() => { if (this.moment >= this.last) this.pause(); else this.seek(this.moment + 1); }, 1000 / this.speed);
     }
 
     pause() {
       clearInterval(this.timer); this.timer = null;
-      this.parts.play.textContent = "▶";
+      this.parts.play.textContent = "▶ Play";
       this.parts.play.setAttribute("aria-label", "Play");
     }
 
