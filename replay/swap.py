@@ -84,10 +84,15 @@ class Pair(NamedTuple):
 
 @dataclass
 class Plan:
-    """Readings to be made, and why some cannot be."""
+    """Readings to be made, and why some cannot be.
+
+    `hypothetical` marks evidence that no agent was shown: its inputs are not remembered as those of the
+        episodes.
+    """
 
     tasks: list[Task] = field(default_factory=list)
     not_applicable: Counter[str] = field(default_factory=Counter)
+    hypothetical: bool = False
 
     def distinct(self) -> dict[str, Task]:
         """One task for each distinct input."""
@@ -236,7 +241,8 @@ def swap(
                 outcome.errors[row.error] += 1
             progress(done, len(pending))
         fold(store, journal)
-    _remember_inputs(store, plan)
+    if not plan.hypothetical:
+        _remember_inputs(store, plan)
     outcome.pairs = [Pair(task, known.get(task.input_hash)) for task in plan.tasks]
     return outcome
 
