@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 
-from ...schemas import Attempt, Canvas, Episode, InputRow, PredictionRow, Step, StepText
+from ...schemas import Attempt, Canvas, Episode, InputRow, PredictionRow, Step, StepText, ToolCall
 from ...schemas.enums import StopReason
 from ..episodes import finish, json_type, settle_answer
 from ..world.canvas import pixel_hash, to_png
@@ -82,7 +83,12 @@ class Recorder:
             episode.attempts.append(Attempt(step=step, attempt=number, **attempt))
 
     def step(
-        self, line: dict[str, Any], outcome: tuple[Any, float, bool, bool, dict[str, Any]], took: float
+        self,
+        line: dict[str, Any],
+        outcome: tuple[Any, float, bool, bool, dict[str, Any]],
+        took: float,
+        *,
+        delivered: bool = False,
     ) -> None:
         """Add the step that a decision led to.
 
@@ -90,6 +96,7 @@ class Recorder:
             line: the decision as journalled.
             outcome: what `env.step` returned.
             took: duration of `env.step` in seconds.
+            delivered: whether a tool hands the picture over with the action, even the last one allowed.
         """
         observation, reward, _, truncated, info = outcome
         episode, action, reading = self._episode, line["action"], line["reading"]
@@ -109,8 +116,8 @@ class Recorder:
         )
         step.image, step.image_status = self._keep(observation), "present"
         if step.action_kind == "move" and step.valid:
-            # A move that used up the budget ends the episode: its picture is never put before the agent.
-            step.clipped, step.shown = info["clipped"], not truncated
+            # A move that used up the budget ends the episode: no request is left that would carry its picture.
+            step.clipped, step.shown = info["clipped"], delivered or not truncated
         episode.steps.append(step)
         raw = reading and reading["raw"]
         if line["thought"] is not None or raw is not None:
@@ -120,9 +127,11 @@ class Recorder:
         episode.reward = (episode.reward or 0.0) + reward
         episode.duration = (episode.duration or 0.0) + took
 
-    def finish(self) -> Played:
-        """Settle how the episode ended."""
+    def finish(self, error: str | None = None, tool_calls: Sequence[ToolCall] = ()) -> Played:
+        """Settle how the episode ended; `error` says what ended it from outside."""
         env, episode = self._env, self._episode
+        self._error = error or self._error
+        episode.tool_calls = list(tool_calls)
         episode.windows_source = list(env.windows)
         episode.termination_raw = env.termination_reason
         episode.stop_reason = "error" if self._error else _STOP[env.termination_reason]

@@ -144,14 +144,14 @@ def run_episodes(plan: Plan, journal: Journal | None = None) -> Iterator[Played]
         ValueError: for a plan that cannot be run, or a journal that another plan began.
     """
     env, policy = plan.world(), make(plan.policy, **plan.settings)
-    past = _past(journal, plan.run()) if journal else {}
+    past = past_lines(journal, plan.run()) if journal else {}
+    player = _Player(env, policy, plan.predictor, journal.append if journal else lambda line: None)
     for number in range(plan.episodes):
         rng = np.random.default_rng([plan.seed, number, plan.repeat])
-        player = _Player(env, policy, plan.predictor, journal.append if journal else lambda line: None)
         yield player.play(number, plan.repeat, rng, past.get(number, []))
 
 
-def _past(journal: Journal, run: Run) -> dict[int, list[Line]]:
+def past_lines(journal: Journal, run: Run) -> dict[int, list[Line]]:
     """A journal's decisions by episode; an empty journal is begun."""
     begun = {"run_id": run.run_id, "repeat": run.repeat}
     lines = list(journal.records())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -20,7 +19,7 @@ from ...models.replies import parse_action, strict_answer
 from ...world.canvas import reveal, to_png
 from ...world.env import GlimpseEnv
 from ..recorder import Forced, Played, Recorder
-from ..run import Line, Plan
+from ..run import Line, Plan, past_lines
 from .memory import Condition, Context, probe_turns, turns
 from .probes import forced_answer
 
@@ -88,7 +87,7 @@ def run_agents(plan: AgentPlan, journal: Journal | None = None) -> Iterator[Play
         ValueError: for a plan that cannot be run, or a journal that another plan began.
     """
     run = plan.run()
-    past = _past(journal, run) if journal else {}
+    past = past_lines(journal, run) if journal else {}
     note = journal.append if journal else lambda line: None
     with asyncio.Runner() as runner:
         slots = asyncio.Semaphore(plan.concurrency)
@@ -113,20 +112,6 @@ async def _result(task: asyncio.Task[Played]) -> Played:
 
 async def _settled(tasks: Sequence[asyncio.Task[Played]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _past(journal: Journal, run: Run) -> dict[int, list[Line]]:
-    """A journal's lines by episode; an empty journal is begun."""
-    begun = {"run_id": run.run_id, "repeat": run.repeat}
-    lines = list(journal.records())
-    if not lines:
-        journal.append(begun)
-    elif lines[0] != begun:
-        raise ValueError(f"run {run.run} was begun with other settings; give this one another name")
-    past: dict[int, list[Line]] = defaultdict(list)
-    for line in lines[1:]:
-        past[line["episode"]].append(line)
-    return past
 
 
 @dataclass(slots=True)
@@ -187,7 +172,7 @@ class _Player:
                 reply, action = shown, second
             else:
                 attempts += shown["failed"] + [_unused(shown, "no answer after the canvas was shown")]
-        return _line(reply, _action(action), action, attempts + reply["failed"])
+        return _line(reply, world_action(action), action, attempts + reply["failed"])
 
     async def _probe(self) -> None:
         """Force an answer on the side; nothing of it is remembered."""
@@ -265,7 +250,7 @@ def _line(
     }
 
 
-def _action(said: dict[str, Any]) -> dict[str, Any]:
+def world_action(said: dict[str, Any]) -> dict[str, Any]:
     """The part of a reply that the world is given; anything but a move or an answer is invalid."""
     kind = said.get("action")
     if kind == "move":

@@ -1,1 +1,1 @@
-"""The world as tools: an MCP server for any agent, and the controller that keeps what the agent must not see."""
+"""The world as tools: an MCP server for any agent; a controller keeps what the agent must not see."""

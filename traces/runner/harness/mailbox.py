@@ -1,6 +1,7 @@
 """The line between a tool server and its controller: one authenticated local connection a call.
 
-The server's process is given an address and a key that is good for one episode and for the three tools, and nothing
+The server's process is given an address and a key that is good for one episode and for the three tools, and
+nothing
 else: whoever holds the key can do what the tools can do. Messages are JSON; a picture follows as bytes.
 """
 

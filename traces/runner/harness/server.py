@@ -39,7 +39,7 @@ def make_server(address: str) -> MCPServer:
 
     @server.tool()
     def view_image(name: str = "") -> list[Any]:
-        """See a picture again that you were given before, or the current one without a name. Costs nothing."""
+        """See a picture again that you were given, or the current one without a name. Costs nothing."""
         return ask("view_image", name=name)
 
     @server.tool()

@@ -15,7 +15,7 @@ from .base import Decision, View
 from .greedy import greedy_move, unseen_ink
 
 _HOLD = ("I still think that {}.", "Nothing here changes my mind: {}.", "I am confident: {}.")
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
 @dataclass

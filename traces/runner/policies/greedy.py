@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from .routes import route, window_sums
 
 @dataclass
 class Greedy:
-    """Clairvoyant: moves where most new ink is until all is seen, then answers (docs/metrics.md A4)."""
+    """Clairvoyant: moves where most new ink is until all in reach is seen, then answers (docs/metrics.md A4)."""
 
     clairvoyant = True
 
@@ -23,7 +24,7 @@ class Greedy:
     def act(self, view: View) -> Decision:
         """The greedy move, or the answer."""
         unseen = unseen_ink(view)
-        if view.last or not unseen.any():
+        if view.last or route(view.geometry, view.position, unseen) is None:
             return Decision()
         return Decision(greedy_move(view.geometry, view.position, unseen))
 
@@ -45,8 +46,9 @@ def greedy_move(geometry: Geometry, position: Point, unseen: np.ndarray) -> str:
     return min(best, key=lambda direction: _way_on(geometry, reached[direction], unseen))
 
 
-def _way_on(geometry: Geometry, position: Point, unseen: np.ndarray) -> int:
+def _way_on(geometry: Geometry, position: Point, unseen: np.ndarray) -> float:
     x0, y0, x1, y1 = geometry.box(position)
     rest = unseen.copy()
     rest[y0:y1, x0:x1] = False
-    return len(route(geometry, position, rest) or [])
+    way = route(geometry, position, rest)
+    return math.inf if way is None else len(way)
