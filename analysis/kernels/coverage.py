@@ -19,7 +19,8 @@ class CanvasTables(NamedTuple):
     """Canvases, prepared for look-ups.
 
     Attributes:
-        sums: int32 (n, height + 1, width + 1), stroke pixels above and to the left of each pixel corner.
+        sums: (n, height + 1, width + 1), stroke pixels above and to the left of each pixel corner, modulo the
+            range of the dtype: the smaller unsigned one that holds the pixels of a panel.
         ink: int64 (n, n_panels), stroke pixels in each panel.
     """
 
@@ -76,10 +77,10 @@ def canvas_tables(canvases: np.ndarray, n_panels: int = 1) -> CanvasTables:
     if canvases.ndim != 3 or canvases.shape[2] % n_panels:
         raise ValueError(f"canvases of shape {canvases.shape} do not hold {n_panels} panels side by side")
     n, height, width = canvases.shape
-    sums = np.zeros((n, height + 1, width + 1), np.int32)
+    panel = width // n_panels
+    sums = np.zeros((n, height + 1, width + 1), np.uint16 if panel * height < 2**16 else np.uint32)
     _summed_area(np.ascontiguousarray(canvases), sums)
-    seams = sums[:, height, :: width // n_panels].astype(np.int64)
-    return CanvasTables(sums, np.diff(seams, axis=1))
+    return CanvasTables(sums, np.diff(sums[:, height, ::panel], axis=1).astype(np.int64))
 
 
 def coverage_curves(
@@ -235,7 +236,10 @@ def _cut(axis: _Axis, windows, column, a, b, window, before, after, extent, seam
 
 @njit(cache=True)
 def _fill(sums, n, xs, n_x, ys, n_y, panel, cell_ink, cell_area, cell_panel) -> None:
-    """Ink and area of every cell between the edges on canvas n, and the panel of every column of cells."""
+    """Ink and area of every cell between the edges on canvas n, and the panel of every column of cells.
+
+    A cell lies in one panel, so its ink fits the dtype of the sums, and what they wrapped around cancels.
+    """
     k = 0
     for i in range(n_x):
         while xs[i] >= (k + 1) * panel:
@@ -292,7 +296,7 @@ def _curves(sums, ink, order, canvas_of, windows, offsets, window, before, after
     x, y = _axis(width), _axis(height)
     longest = np.max(np.diff(offsets)) if len(canvas_of) else 0
     shape = min(2 * longest, height + 1), min(2 * longest + n_panels, width + 1)
-    cell_ink, cell_area = np.empty(shape, np.int32), np.empty(shape, np.int32)
+    cell_ink, cell_area = np.empty(shape, sums.dtype), np.empty(shape, np.int32)
     cell_panel, shown = np.empty(shape[1], np.uint32), np.empty(n_panels, np.int64)
     panel = width // n_panels
     for e in order:
@@ -309,6 +313,7 @@ def _curves(sums, ink, order, canvas_of, windows, offsets, window, before, after
 def _shown(sums, canvas_of, windows, offsets, window, before, after, ink, area) -> None:
     height, width = sums.shape[1] - 1, sums.shape[2] - 1
     panel = width // ink.shape[1]
+    one = np.empty(1, sums.dtype)
     for e in range(len(canvas_of)):
         n = canvas_of[e]
         for t in range(offsets[e], offsets[e + 1]):
@@ -318,22 +323,19 @@ def _shown(sums, canvas_of, windows, offsets, window, before, after, ink, area) 
             for k in range(ink.shape[1]):
                 west, east = max(left, k * panel), min(right, (k + 1) * panel)
                 if west < east:
-                    ink[t, k] = (
-                        sums[n, bottom, east]
-                        - sums[n, top, east]
-                        - sums[n, bottom, west]
-                        + sums[n, top, west]
-                    )
+                    one[0] = sums[n, bottom, east] - sums[n, top, east]
+                    one[0] -= sums[n, bottom, west] - sums[n, top, west]
+                    ink[t, k] = one[0]
 
 
 @njit(cache=True)
 def _summed_area(canvases: np.ndarray, sums: np.ndarray) -> None:
     for n in range(canvases.shape[0]):
-        column = np.zeros(canvases.shape[2], np.int32)
+        column = np.zeros(canvases.shape[2], sums.dtype)
         for y in range(canvases.shape[1]):
             for x in range(canvases.shape[2]):
                 column[x] += canvases[n, y, x] == 0
-            total = np.int32(0)
+            total = 0
             for x in range(canvases.shape[2]):
                 total += column[x]
                 sums[n, y + 1, x + 1] = total

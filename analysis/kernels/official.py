@@ -41,26 +41,27 @@ def official_figures(
     """
     whole = coverage_curves(tables, canvas_of, windows_source, offsets, window)
     readable = coverage_curves(tables, canvas_of, windows_source, offsets, window, READABLE_INSET)
-    offsets = np.asarray(offsets, np.int64)
-    shown = np.flatnonzero(np.diff(offsets))
-    last = offsets[shown + 1] - 1
-    figures = Official(*np.full((4, len(offsets) - 1), np.nan))
-    figures.official_stroke_coverage[shown] = np.nan_to_num(whole.coverage[last])
-    figures.official_stroke_coverage_readable[shown] = np.nan_to_num(readable.coverage[last])
-    figures.official_area_coverage[shown] = whole.area[last]
-    revisits = _revisits(np.asarray(windows_source, np.int64), offsets)
-    figures.official_revisit_rate[shown] = revisits[shown] / np.diff(offsets)[shown]
-    return figures
+    windows, offsets = np.asarray(windows_source, np.int64), np.asarray(offsets, np.int64)
+    height, width = tables.sums.shape[1] - 1, tables.sums.shape[2] - 1
+    return Official(*_last(windows, offsets, whole.coverage, readable.coverage, whole.area, width, height))
 
 
 @njit(cache=True)
-def _revisits(windows, offsets):
-    """Windows of each episode that equal an earlier one."""
-    revisits = np.zeros(len(offsets) - 1, np.int64)
-    for e in range(len(revisits)):
-        for t in range(offsets[e], offsets[e + 1]):
-            for earlier in range(offsets[e], t):
-                if windows[earlier, 0] == windows[t, 0] and windows[earlier, 1] == windows[t, 1]:
-                    revisits[e] += 1
-                    break
-    return revisits
+def _last(windows, offsets, coverage, readable, area, width, height):
+    """The four figures of each episode: the last values of its curves, and its revisits."""
+    figures = np.full((4, len(offsets) - 1), np.nan)
+    latest = np.zeros((height, width), np.int32)  # by position: 1 + the episode that was there last
+    for e in range(len(offsets) - 1):
+        start, end = offsets[e], offsets[e + 1]
+        if start == end:
+            continue
+        revisits = 0
+        for t in range(start, end):
+            x, y = windows[t, 0], windows[t, 1]
+            revisits += latest[y, x] == e + 1
+            latest[y, x] = e + 1
+        figures[0, e] = 0.0 if np.isnan(coverage[end - 1]) else coverage[end - 1]
+        figures[1, e] = 0.0 if np.isnan(readable[end - 1]) else readable[end - 1]
+        figures[2, e] = area[end - 1]
+        figures[3, e] = revisits / (end - start)
+    return figures

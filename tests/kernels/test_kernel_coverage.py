@@ -131,6 +131,19 @@ def test_batch_equals_one_at_a_time(rng):
         )
 
 
+@pytest.mark.parametrize("panel", [255, 256, 257])
+def test_canvases_with_more_ink_than_a_small_integer_counts(panel):
+    canvas = np.zeros((panel, 3 * panel), np.uint8)
+    tables = canvas_tables(canvas[None], 3)
+    assert tables.ink.tolist() == [[panel**2] * 3]
+    everything = np.array([[k * panel, 0] for k in range(3)])
+    curves = coverage_curve(canvas, everything, panel, 3)
+    assert curves.coverage == pytest.approx([1 / 3, 2 / 3, 1])
+    assert curves.new_ink.sum() == 3 * panel**2
+    seen = shown(tables, np.zeros(1), everything[:1], np.array([0, 1]), 3 * panel)
+    assert seen.ink.tolist() == [[panel**2] * 3] and seen.area.tolist() == [3 * panel**2]
+
+
 def test_no_strokes_is_nan_and_area_is_known():
     blank = np.full((64, 64), 255, np.uint8)
     curves = coverage_curve(blank, np.array([[0, 0], [16, 0]]), 32)
