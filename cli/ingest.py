@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +20,9 @@ from .context import (
     show_table,
 )
 
+if TYPE_CHECKING:
+    from ..traces.adapters import Adapter
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
@@ -32,6 +35,9 @@ def ingest(
     ],
     name: Annotated[str | None, typer.Option(help="Name of the run; with several runs, a prefix")] = None,
     format: Annotated[str, typer.Option(help="Format, or auto to find out by content")] = "auto",
+    mapping: Annotated[
+        Path | None, typer.Option("--map", help="Mapping of a file of your own, see formats --explain")
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where there is a diagnostic")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a run of the same name")] = False,
     digits: Annotated[
@@ -53,7 +59,7 @@ def ingest(
             paths,
             digits_from(digits),
             name=name,
-            format=None if format == "auto" else format,
+            format=_mapped(mapping) if mapping else None if format == "auto" else format,
             replace=replace,
             progress=lambda source: bar.update(bar.task_ids[0], description=f"reading {source[-60:]}"),
         )
@@ -100,3 +106,13 @@ def _plain(problem: object) -> dict[str, object]:
     from dataclasses import asdict
 
     return asdict(problem)  # type: ignore[call-overload]
+
+
+def _mapped(path: Path) -> Adapter:
+    from ..traces.adapters.mapped import mapped_adapter
+    from ..traces.adapters.mapped.mapping import MappingError
+
+    try:
+        return mapped_adapter(path)
+    except MappingError as error:
+        raise UsageError(str(error)) from error

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from . import analyze, context, counterfactual, dashboard, ingest, replay, run, store, world
+from . import analyze, context, counterfactual, dashboard, export, formats, ingest, replay, run, store, world
 from .context import OPTIONS, NotHeld, UsageError, stop
 
 app = typer.Typer(
@@ -25,7 +25,7 @@ def _globals() -> None:
     """Trajectory analysis and replay for glimpse-based perception."""
 
 
-for module in (world, ingest, run, store, replay, analyze, counterfactual, dashboard):
+for module in (world, ingest, run, store, replay, analyze, counterfactual, dashboard, formats, export):
     module.register(app)
 
 
