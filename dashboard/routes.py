@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 from flask import Flask, Response, abort, request
 
+from ..analysis.swaps import given
 from ..replay.canvases import file_name
 from ..replay.player import moving, still
 from ..replay.player_html import SCRIPTS, asset, page
@@ -35,6 +36,18 @@ def add_routes(server: Flask, source: Source) -> None:
         response = Response(data, mimetype="image/png", headers={"Cache-Control": _FOREVER})
         response.set_etag(name)
         return response.make_conditional(request)  # type: ignore[return-value]
+
+    @server.get("/input.png")
+    def given_input() -> Response:
+        def answer() -> Response:
+            form, evidence = request.args.get("form", "canvas"), request.args.get("evidence", "window")
+            item = given(source.store, *_asked(), form, evidence)  # type: ignore[arg-type]
+            image = to_png(item.images[request.args.get("image", 0, int)])
+            response = Response(image, mimetype="image/png", headers={"Cache-Control": "no-cache"})
+            response.set_etag(item.hash)
+            return response.make_conditional(request)  # type: ignore[return-value]
+
+        return _told(answer)
 
     @server.get("/episode.json")
     def episode() -> Response:

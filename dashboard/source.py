@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from ..analysis.database import Database, Selected
-from ..analysis.overview import run_sums
+from ..analysis.overview import episodes_page, overview, run_sums
 from ..analysis.pairs import compare
 from ..analysis.posterior import EvidenceReader
 from ..analysis.tracks import tracks
@@ -52,8 +52,9 @@ class Source:
 
     def warm(self) -> None:
         """Load what the first page would otherwise wait for."""
-        with self._lock:
-            _ = self.sums
+        for row in episodes_page(self.database, None, {}, [], 0, 1)[0]:
+            self.episode(row["run"], row["source_episode_id"])
+        overview(self.sums)
 
     def episode(self, run: str, source_id: str) -> dict[str, Any]:
         """Everything that the player shows of an episode; StoreError or LookupError where there is none."""

@@ -35,9 +35,17 @@
       pen.drawImage(first, 0, 0);
       pen.globalCompositeOperation = "destination-out"; pen.drawImage(second, 0, 0);
       pen.globalCompositeOperation = "source-in";
-      pen.fillStyle = color; pen.globalAlpha = 0.28; pen.fillRect(0, 0, made.width, made.height);
-      pen.globalCompositeOperation = "source-atop"; pen.globalAlpha = 0.55; pen.strokeStyle = color; pen.lineWidth = 1;
-      for (let x = -made.height; x < made.width + made.height; x += 9) { pen.beginPath(); pen.moveTo(x, 0); pen.lineTo(x + slope * made.height, made.height); pen.stroke(); }
+      pen.drawImage(this.stripes(made.width, made.height, color, slope), 0, 0);
+      return made;
+    }
+
+    stripes(width, height, color, slope) {
+      const made = document.createElement("canvas"), pen = made.getContext("2d");
+      made.width = width; made.height = height;
+      pen.fillStyle = pen.strokeStyle = color;
+      pen.globalAlpha = 0.22; pen.fillRect(0, 0, width, height);
+      pen.globalAlpha = 0.6; pen.lineWidth = 1;
+      for (let x = -height; x < width + height; x += 8) { pen.beginPath(); pen.moveTo(x, 0); pen.lineTo(x + slope * height, height); pen.stroke(); }
       return made;
     }
 
