@@ -12,7 +12,7 @@ import polars as pl
 
 from ..schemas import Evidence
 from ..schemas.metrics import Posterior
-from . import claims
+from . import belief_tables, claims
 from .database import Database
 from .measures import Row, Value, difference, flat, long, measured, with_averages
 from .paper import compared, compared_diagnostics
@@ -223,6 +223,14 @@ TABLES: dict[str, Table] = {
     "risk-coverage": Table(
         "Which scores tell right answers from wrong ones",
         lambda database, options: risk_coverage_rows(load_stops(database, options.evidence)),
+        posterior="each",
+    ),
+    "beliefs": Table(
+        "Stated beliefs against the evidence", belief_tables.table(belief_tables.belief_table), posterior="each"
+    ),
+    "revision": Table(
+        "How beliefs change, and how long wrong ones live",
+        belief_tables.table(belief_tables.revision_table),
         posterior="each",
     ),
     "power": Table("Could the difference of two runs have been found", power),

@@ -6,7 +6,21 @@ import sys
 
 import typer
 
-from . import analyze, context, counterfactual, dashboard, export, formats, ingest, replay, run, store, world
+from . import (
+    analyze,
+    audit,
+    beliefs,
+    context,
+    counterfactual,
+    dashboard,
+    export,
+    formats,
+    ingest,
+    replay,
+    run,
+    store,
+    world,
+)
 from .context import OPTIONS, NotHeld, UsageError, stop
 
 app = typer.Typer(
@@ -25,7 +39,8 @@ def _globals() -> None:
     """Trajectory analysis and replay for glimpse-based perception."""
 
 
-for module in (world, ingest, run, store, replay, analyze, counterfactual, dashboard, formats, export):
+_MODULES = (world, ingest, run, store, replay, analyze, audit, counterfactual, beliefs, dashboard, formats, export)
+for module in _MODULES:
     module.register(app)
 
 
