@@ -26,7 +26,9 @@ def export(
     out: Annotated[Path, typer.Option(help="Folder to write to")],
     traces: Annotated[list[str], typer.Option(help="Runs, globs, RUN#ids or paths")] = [],  # noqa: B006
     format: Annotated[str, typer.Option(help="|".join(EXPORTS))] = "jsonl",
-    redact: Annotated[bool, typer.Option("--redact", help="Take paths and secrets out of every text")] = False,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Take paths and secrets out of every text")
+    ] = False,
 ) -> None:
     """Write runs in another tool's format."""
     from ..traces.adapters.export import Export
@@ -42,7 +44,14 @@ def export(
     with progress("writing"):
         written = _write(format, exports, out)
     if OPTIONS.json:
-        emit({"runs": [item.run.run for item in exports], "episodes": written, "format": format, "out": str(out)})
+        emit(
+            {
+                "runs": [item.run.run for item in exports],
+                "episodes": written,
+                "format": format,
+                "out": str(out),
+            }
+        )
     else:
         say(f"{written} episodes of {len(exports)} run(s) in {out}")
 

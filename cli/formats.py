@@ -22,7 +22,9 @@ def register(app: typer.Typer) -> None:
 
 
 def formats(
-    explain: Annotated[Path | None, typer.Option(help="Say what this file or folder looks like to us")] = None,
+    explain: Annotated[
+        Path | None, typer.Option(help="Say what this file or folder looks like to us")
+    ] = None,
     write_map: Annotated[
         Path | None, typer.Option("--write-map", help="With --explain: write a first mapping to edit")
     ] = None,
@@ -58,7 +60,9 @@ def _list() -> None:
         emit(rows)
         return
     show_table(rows, {"format": "format", "description": "what", "export": "export", "extra": "extra"})
-    say("Anything else: mnistpro-replay formats --explain FILE --write-map MAP.toml, then ingest FILE --map MAP.toml")
+    say(
+        "Anything else: mnistpro-replay formats --explain FILE --write-map MAP.toml, then ingest FILE --map MAP.toml"
+    )
 
 
 def _explain(path: Path, write_map: Path | None, replace: bool) -> None:
