@@ -39,11 +39,11 @@ def start_window(canvas: np.ndarray, geometry: Geometry, seed: int | None = None
     """
     if seed is None:
         seed = int(hashlib.md5(canvas.tobytes()).hexdigest(), 16) % _SEED_RANGE
-    rows, columns = np.where(canvas == 0)
-    if not len(rows):
+    strokes = np.flatnonzero(canvas == 0)
+    if not len(strokes):
         return geometry.center((geometry.width // 2, geometry.height // 2))
-    at = np.random.RandomState(seed).randint(len(rows))
-    return geometry.center((int(columns[at]), int(rows[at])))
+    row, column = divmod(int(strokes[np.random.RandomState(seed).randint(len(strokes))]), canvas.shape[1])
+    return geometry.center((column, row))
 
 
 def observe(canvas: np.ndarray, position: Point, geometry: Geometry) -> np.ndarray:
