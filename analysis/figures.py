@@ -279,12 +279,44 @@ def bars(rows: Sequence[Row], *, title: str = "share of episodes") -> go.Figure:
             orientation="h",
             marker={"color": "#0072B2"},
             error_x={**_whiskers(rows, "estimate", "low", "high"), "color": "#8a94a3"},
-            customdata=[[row["k"], row["n"]] for row in rows],
+            customdata=[[row["k"], row["n"], row["name"]] for row in rows],
+            text=[f"{row['k']:,}" for row in rows],
+            textposition="inside",
+            insidetextanchor="start",
             hovertemplate="%{y}: %{customdata[0]} of %{customdata[1]} (%{x:.1%})<extra></extra>",
         )
     )
     figure.update_xaxes(title=title, tickformat=".0%", rangemode="tozero")
     return figure.update_yaxes(autorange="reversed")
+
+
+def grouped_shares(series: Mapping[str, Sequence[Row]], *, x_title: str) -> go.Figure:
+    """Shares with intervals, bars side by side for each series; n stands in every bar.
+
+    Args:
+        series: by name, rows of `name`, `n`, `estimate`, `estimate_low`, `estimate_high`.
+        x_title: of the axis of names.
+    """
+    series = {name: [row for row in rows if row["estimate"] is not None] for name, rows in series.items()}
+    if not any(series.values()):
+        return nothing("No labelled episodes to show")
+    figure = go.Figure()
+    for i, (name, rows) in enumerate(series.items()):
+        figure.add_bar(
+            x=[row["name"] for row in rows],
+            y=[row["estimate"] for row in rows],
+            name=name,
+            error_y={**_whiskers(rows, "estimate"), "color": "#8a94a3"},
+            marker={"color": CATEGORIES[i], "pattern": {"shape": PATTERNS[i], "fgopacity": 0.45}},
+            text=[f"n={row['n']:,}" for row in rows],
+            textposition="inside",
+            insidetextanchor="start",
+            textangle=0,
+            hovertemplate="%{x}: %{y:.1%}, %{text}<extra>" + name + "</extra>",
+        )
+    figure.update_layout(barmode="group", bargap=0.3, showlegend=True)
+    figure.update_xaxes(title=x_title)
+    return figure.update_yaxes(title="accuracy, 95 % interval", tickformat=".0%", range=[0, 1.03])
 
 
 def short(name: str, width: int) -> str:

@@ -17,6 +17,7 @@ from . import (
     formats,
     ingest,
     replay,
+    report,
     run,
     store,
     world,
@@ -39,7 +40,7 @@ def _globals() -> None:
     """Trajectory analysis and replay for glimpse-based perception."""
 
 
-_MODULES = (world, ingest, run, store, replay, analyze, audit, counterfactual, beliefs, dashboard, formats, export)
+_MODULES = (world, ingest, run, store, replay, analyze, audit, counterfactual, beliefs, report, dashboard, formats, export)
 for module in _MODULES:
     module.register(app)
 
