@@ -105,8 +105,10 @@ class Plan:
         """Where the digits come from, and how episodes were drawn."""
         digits, evalsets = self.world().digits, _evalsets(self.episodes)
         same = published(digits, self.level, self.seed, evalsets)
-        drawn = "as the official sampler draws them" if same else "drawn within the embedded sample"
-        return {"evalsets": evalsets, "digits": digits.name, "episodes": drawn}
+        drawn = "as the official sampler draws them" if same else "drawn among these digits only"
+        # Where a user keeps the full set is no part of the condition.
+        name = "the MNIST test set" if digits.complete and digits.genuine else digits.name
+        return {"evalsets": evalsets, "digits": name, "episodes": drawn}
 
     def _settings(self) -> dict[str, Any]:
         policy = make(self.policy, **self.settings)

@@ -33,6 +33,7 @@ class Mailbox:
         self._handle = handle
         self._key = os.urandom(16)
         self._listener = Listener((_HOST, 0), authkey=self._key)
+        self._port = self._listener.address[1]
         self._open = True
         self._thread = Thread(target=self._serve, daemon=True)
         self._thread.start()
@@ -40,7 +41,7 @@ class Mailbox:
     @property
     def address(self) -> str:
         """Port and key."""
-        return f"{self._listener.address[1]}:{self._key.hex()}"
+        return f"{self._port}:{self._key.hex()}"
 
     def _serve(self) -> None:
         while self._open:
@@ -63,7 +64,7 @@ class Mailbox:
         """Take no more calls."""
         self._open = False
         try:
-            Client((_HOST, self._listener.address[1]), authkey=self._key).close()
+            Client((_HOST, self._port), authkey=self._key).close()
         except OSError:
             pass
         self._thread.join(timeout=5)

@@ -20,7 +20,7 @@ NAME = "glimpse"
 
 def make_server(address: str) -> MCPServer:
     """The server with its three tools, which pass every call on to `address`."""
-    server = MCPServer(NAME)
+    server = MCPServer(NAME, log_level="ERROR")
 
     def ask(tool: str, **arguments: Any) -> list[Any]:
         try:
@@ -32,17 +32,17 @@ def make_server(address: str) -> MCPServer:
         pictures = [Image(data=result.picture, format="png")] if result.picture else []
         return [result.text, *pictures]
 
-    @server.tool()
+    @server.tool(structured_output=False)
     def move(direction: str) -> list[Any]:
         """Move the window up, down, left or right, and see the new picture. Costs one action."""
         return ask("move", direction=direction)
 
-    @server.tool()
+    @server.tool(structured_output=False)
     def view_image(name: str = "") -> list[Any]:
         """See a picture again that you were given, or the current one without a name. Costs nothing."""
         return ask("view_image", name=name)
 
-    @server.tool()
+    @server.tool(structured_output=False)
     def submit(answer: str | int) -> list[Any]:
         """Submit your answer. This ends the exploration."""
         return ask("submit", answer=answer)
