@@ -307,7 +307,10 @@ def grouped_shares(series: Mapping[str, Sequence[Row]], *, x_title: str) -> go.F
             y=[row["estimate"] for row in rows],
             name=name,
             error_y={**_whiskers(rows, "estimate"), "color": "#8a94a3"},
-            marker={"color": CATEGORIES[i], "pattern": {"shape": PATTERNS[i], "fgopacity": 0.45}},
+            marker={
+                "color": CATEGORIES[i],
+                "pattern": {"shape": PATTERNS[i], "fillmode": "overlay", "fgcolor": "#ffffff", "fgopacity": 0.35},
+            },
             text=[f"n={row['n']:,}" for row in rows],
             textposition="inside",
             insidetextanchor="start",

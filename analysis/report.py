@@ -79,8 +79,8 @@ def _answer(results: Sequence[Row], levels: Sequence[Row], verdicts: Sequence[Ve
         by_term = {level["term"].replace("<br>", " ").strip(): level for level in levels}
         agent, whole = by_term["agent"], by_term["reader on all ink"]
         lines.append(
-            f"The agents answered {_percent(agent)} rightly where a calibrated reader of the whole canvas is right in "
-            f"{_percent(whole)}."
+            f"The agents were right in {_percent(agent)}; a calibrated reader of the whole canvas is right in "
+            f"{_percent(whole)} (n = {agent['n']})."
         )
         losses = [level for level in levels if not level["total"]]
         worst = max(losses, key=lambda level: level["estimate"])
@@ -88,7 +88,7 @@ def _answer(results: Sequence[Row], levels: Sequence[Row], verdicts: Sequence[Ve
         told["did not answer"] = "by not answering"
         term = worst["term"].replace("<br>", " ")
         if worst["estimate"] > 0:
-            lines.append(f"Most of the difference is lost {told.get(term, term)}: {_percent(worst)} points.")
+            lines.append(f"Most of the difference is lost {told.get(term, term)}: {_percent(worst)} of the episodes.")
     leading = _most(verdict.leads for verdict in verdicts)
     if leading:
         lines.append(f"The commonest leading reason is “{leading[0]}” ({leading[1]} of {failed} failures).")
@@ -105,7 +105,7 @@ def _most(names: Iterable[str]) -> tuple[str, int] | None:
 
 def _percent(level: Row) -> str:
     bounds = "" if level["low"] is None else f" [{100 * level['low']:.1f}, {100 * level['high']:.1f}]"
-    return f"{100 * level['estimate']:.1f} %{bounds}, n = {level['n']}"
+    return f"{100 * level['estimate']:.1f} %{bounds}"
 
 
 _RUN_COLUMNS = {
