@@ -50,13 +50,14 @@ def acquisition(curves: Curves, shown: Shown, t_max: int, greedy: np.ndarray | N
     if moves == 0:
         return undefined(Acquisition, "no_moves", redundancy=redundancy, auc_budget=auc_budget)
     auc = area_under(curves.coverage)
+    best = None if greedy is None else area_under(held(greedy, moves))
     return Acquisition(
         auc_coverage=auc,
         auc_budget=auc_budget,
         new_ink_per_move=float(curves.new_ink[1:].sum() / moves),
         redundancy=redundancy,
-        coverage_vs_greedy=None if greedy is None else auc / area_under(held(greedy, moves)),
-        reasons={"coverage_vs_greedy": "not_recorded"} if greedy is None else {},
+        coverage_vs_greedy=auc / best if best else None,
+        reasons={} if best else {"coverage_vs_greedy": "not_recorded" if best is None else "never_reached"},
     )
 
 
