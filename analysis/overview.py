@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from .audit import CATEGORIES, Verdict
 from .database import Database, sql_file
 from .measures import measured
 from .statistics import Interval, proportion
@@ -194,3 +195,19 @@ def episodes_page(
     page = page.replace("/* order */", f"{sorting}, " if sorting else "")
     rows = database.query(page, {**chosen, "start": start, "rows": end - start})
     return rows.to_dicts(), total
+
+
+def category_shares(verdicts: Sequence[Verdict], *, leads: bool) -> list[dict[str, Any]]:
+    """Shares of failed episodes by category of the audit, over all runs together; categories without any left out.
+
+    Args:
+        verdicts: of the failed episodes.
+        leads: count each episode under the category that leads only.
+    """
+    rows = []
+    for name, *_ in CATEGORIES:
+        k = sum(verdict.leads == name if leads else name in verdict.steps for verdict in verdicts)
+        share = proportion(k, len(verdicts))
+        if k:
+            rows.append({"name": name, "estimate": share.estimate, "low": share.low, "high": share.high, "k": k, "n": share.n})
+    return rows

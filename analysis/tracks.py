@@ -10,6 +10,7 @@ from ..schemas import Episode, Geometry, Run
 from ..schemas.metrics import Posterior, StepMetrics
 from ..schemas.enums import REASONS
 from ..traces.store import Store
+from .beliefs.events import episode_events
 from .beliefs.extract import extract
 from .kernels import coverage
 from .kernels.acquisition import greedy_path, sweep_path
@@ -79,13 +80,17 @@ def _references(canvas: np.ndarray | None, episode: Episode, geometry: Geometry 
 
 
 def _beliefs(episode: Episode, panels: int | None) -> list[Any] | None:
-    """What each step's thought states, None for a step without one; None where there is no thought at all."""
+    """What each step's thought states and changes, None for a step without one; None without any thought."""
     thoughts = {text.step: text.thought for text in episode.step_texts if text.thought}
     if not thoughts or panels is None:
         return None
+    stated = [extract(thoughts.get(step.step, "")[:_THOUGHT], panels) for step in episode.steps]
+    events: dict[int, dict[str, str]] = {}
+    for event in episode_events(stated, panels, episode.label):
+        events.setdefault(event.step, {})[event.slot] = event.event
     return [
-        extract(thoughts[step.step][:_THOUGHT], panels).to_json() if step.step in thoughts else None
-        for step in episode.steps
+        {**said.to_json(), "events": events.get(i, {})} if step.step in thoughts else None
+        for i, (step, said) in enumerate(zip(episode.steps, stated, strict=True))
     ]
 
 

@@ -9,8 +9,10 @@ from typing import Any
 
 import polars as pl
 
+from ..analysis.audit import Case, Verdict, audit
+from ..analysis.cases import cases
 from ..analysis.database import Database, Selected
-from ..analysis.overview import episodes_page, overview, run_sums
+from ..analysis.overview import category_shares, episodes_page, overview, run_sums
 from ..analysis.pairs import compare
 from ..analysis.posterior import EvidenceReader
 from ..analysis.tracks import tracks
@@ -27,10 +29,14 @@ class Source:
         selected: runs and episodes to show; all of them by default.
     """
 
+    CLOSE = 6
+    """Runs that are looked at episode by episode at once (audit, beliefs): it takes a while."""
+
     def __init__(self, store: Store, selected: Sequence[Selected] | None = None) -> None:
         self.store = store
         self.selected = selected
         self._lock = Lock()
+        self._cases: dict[str, list[Case]] = {}
 
     @cached_property
     def database(self) -> Database:
@@ -55,6 +61,30 @@ class Source:
         for row in episodes_page(self.database, None, {}, [], 0, 1)[0]:
             self.episode(row["run"], row["source_episode_id"])
         overview(self.sums)
+
+    def close(self, picked: Sequence[str] | None, chosen: Sequence[str] | None) -> list[str]:
+        """Runs to look at episode by episode: those picked, else those chosen, else the first."""
+        return list(picked or chosen or self.sums["run"].to_list()[:1])[: self.CLOSE]
+
+    def cases(self, run: str) -> list[Case]:
+        """The run's episodes with what was measured of them; those of the last runs are kept."""
+        with self._lock:
+            if run not in self._cases:
+                self._cases[run] = list(cases(self.store, run))
+                while len(self._cases) > 2 * self.CLOSE:
+                    self._cases.pop(next(iter(self._cases)))
+            return self._cases[run]
+
+    def audit(self, runs: Sequence[str], *, leads: bool) -> tuple[list[dict[str, Any]], list[Verdict], int]:
+        """Rows of `figures.bars`, the verdicts on failed episodes, and how many episodes were looked at.
+
+        Args:
+            runs: names.
+            leads: count each episode under the category that leads only.
+        """
+        found = [case for run in runs for case in self.cases(run)]
+        verdicts = [verdict for case in found if (verdict := audit(case))]
+        return category_shares(verdicts, leads=leads), verdicts, len(found)
 
     def episode(self, run: str, source_id: str) -> dict[str, Any]:
         """Everything that the player shows of an episode; StoreError or LookupError where there is none."""

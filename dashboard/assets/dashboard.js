@@ -51,7 +51,7 @@
     };
   }
 
-  async function mount({ run, episode, glimpse }) {
+  async function mount({ run, episode, glimpse, step }) {
     const root = document.getElementById("player"), top = document.getElementById("player-head");
     if (player) player.destroy();
     player = null;
@@ -61,7 +61,7 @@
       if (!root.isConnected) return;
       top.replaceChildren(head(scene));
       player = new Player(root, scene, {
-        glimpse: glimpse == null ? null : Number(glimpse), onmove: remember(scene),
+        glimpse: glimpse == null ? null : Number(glimpse), moment: step == null ? null : Number(step), onmove: remember(scene),
         fullText: async (step) => (await fetch(`/thought.txt${address(run, episode, { step })}`)).text(),
       });
       window.mnistproPlayer = player;

@@ -33,9 +33,9 @@ _COLUMNS = (
 
 
 def layout(source: Source, query: Mapping[str, str]) -> Any:
-    """The player for `?run=&episode=&glimpse=`, or the list of episodes without an episode."""
+    """The player for `?run=&episode=&glimpse=` (or `&step=`), or the list of episodes without an episode."""
     if query.get("run") and query.get("episode"):
-        asked = {name: query.get(name) for name in ("run", "episode", "glimpse")}
+        asked = {name: query.get(name) for name in ("run", "episode", "glimpse", "step")}
         return html.Div(
             [dcc.Store(id="asked", data=asked), html.Div(id="player-head"), html.Div(id="player")],
             className="page page-player",
