@@ -1,0 +1,143 @@
+"""Models on the command line: `swap`, `run --model`, `run --harness`, `predictors`; limits, errors, exit
+statuses."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from fake_server import KEY, FakeServer
+
+from mnistpro_replay.cli import context
+from mnistpro_replay.cli.main import main
+from mnistpro_replay.traces.store import Store
+
+
+@pytest.fixture
+def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Call the program as a user would; gives exit status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str, server: FakeServer | None = None) -> tuple[int, str, str]:
+        settings = 'model = "openai-compatible/m"\napi_key_env = "PLANTED_KEY"\nprice = [2.0, 10.0]\n'
+        settings += f'base_url = "{server.url()}"\n' if server else 'base_url = "http://127.0.0.1:9/v1"\n'
+        Path("mnistpro-replay.toml").write_text(f"[predictors.local]\n{settings}")
+        monkeypatch.setattr(context, "OPTIONS", context.OPTIONS)
+        for name, value in vars(context.Globals()).items():
+            setattr(context.OPTIONS, name, value)
+        monkeypatch.setattr(sys, "argv", ["mnistpro-replay", *words])
+        try:
+            main()
+            status = 0
+        except SystemExit as stopped:
+            status = int(stopped.code or 0)
+        out, err = capsys.readouterr()
+        assert KEY not in out + err
+        return status, out, err
+
+    return call
+
+
+def scripted(request) -> str:
+    return '{"action": "answer", "value": "7"}'
+
+
+def test_run_and_swap_with_a_model_of_the_configuration(called, tmp_path: Path) -> None:
+    with FakeServer(scripted) as server:
+        status, out, _ = called("run", "--model", "local", "--episodes", "3", "--json", server=server)
+        assert (status, json.loads(out)[0]["run"]) == (0, "local_image_only_L1")
+        words = ("swap", "--traces", "local_image_only_L1", "--predictor", "local", "--json")
+        status, out, _ = called(*words, "--dry-run", server=server)
+        planned = json.loads(out)
+        assert status == 0 and planned["predictor_calls"] == 3 and planned["cost"] > 0
+        assert server.replies == 3, "a dry run asks nothing"
+        status, out, _ = called(*words, server=server)
+        done = json.loads(out)
+        assert (status, done["predictor_calls"], done["failed"]) == (0, 3, 0)
+        assert done["cost"] == pytest.approx(3 * 0.00054)
+        again = json.loads(called(*words, server=server)[1])
+        assert (again["predictor_calls"], again["cached"]) == (0, 3)
+
+
+def test_a_cap_is_status_1_and_the_same_command_goes_on(called) -> None:
+    words = ("run", "--model", "local", "--episodes", "5", "--name", "capped")
+    with FakeServer(scripted) as server:
+        status, _, err = called(*words, "--max-calls", "2", server=server)
+        assert status == 1 and "--max-calls 2 reached" in err and len(err.strip().splitlines()) == 1
+        assert called(*words, server=server)[0] == 0
+        assert server.replies == 5
+        status, _, err = called(
+            "swap", "--traces", "capped", "--predictor", "local", "--max-cost", "0.0012", server=server
+        )
+        assert status == 1 and "--max-cost" in err
+        assert server.replies == 7
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--model", "nonsense"), "no model 'nonsense'"),
+        (("--model", "nobody/x"), "no provider 'nobody'"),
+        (("--model", "openai/x"), "OPENAI_API_KEY"),
+        (("--model", "local", "--memory", "none"), "no memory 'none'"),
+        (("--model", "local", "--turn-mode", "natural", "--horizon", "2"), "keeps all pictures"),
+        (("--model", "local", "--probe-at", "x"), "--probe-at"),
+        (("--model", "local", "--prompts", "nowhere"), "no prompt folder"),
+        (("--model", "local", "--policy", "sweep"), "run takes"),
+        ((), "run takes"),
+        (("--harness", "mcp"), "needs a program"),
+        (("--harness", "other", "--", "x"), "no harness 'other'"),
+        (("--harness", "mcp", "--arm", "A9", "--", "x"), "no arm 'A9'"),
+        (("--harness", "mcp", "--rpm", "5", "--", "x"), "limits"),
+    ],
+)
+def test_calls_that_are_wrong_are_one_line_and_status_2(called, words, says, monkeypatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    status, _, err = called("run", *words)
+    assert status == 2 and says in err and len(err.strip().splitlines()) <= 2, err
+
+
+@pytest.mark.parametrize("fault", ["401", "404", "400"])
+def test_a_refused_key_model_or_request_is_status_2(called, fault: str) -> None:
+    with FakeServer(faults=[fault] * 99) as server:
+        status, _, err = called(
+            "run", "--model", "local", "--episodes", "9", "--concurrency", "1", server=server
+        )
+        assert status == 2 and len(err.strip().splitlines()) <= 4 and "Traceback" not in err
+        assert server.requests == 1, "and it is not tried for every episode"
+
+
+def test_predictors_tells_what_an_alias_means(called) -> None:
+    status, out, _ = called("predictors", "--json")
+    rows = {row["predictor"]: row for row in json.loads(out)}
+    assert status == 0 and rows["local"]["model"] == "openai-compatible/m"
+    for alias in ("gemini", "claude", "gpt", "qwen", "glm"):
+        assert "/" in rows[alias]["model"]
+
+
+def test_a_program_plays_through_the_tools(called) -> None:
+    script = (
+        "import json, pathlib; from mnistpro_replay.traces.runner.harness.mailbox import call;"
+        "a = json.loads(pathlib.Path('.mcp.json').read_text())['mcpServers']['glimpse']['env'];"
+        "call(a['GLIMPSE_MAILBOX'], 'move', {'direction': 'up'});"
+        "call(a['GLIMPSE_MAILBOX'], 'submit', {'answer': '7'})"
+    )
+    words = (
+        "run",
+        "--harness",
+        "mcp",
+        "--episodes",
+        "2",
+        "--name",
+        "tools",
+        "--",
+        sys.executable,
+        "-c",
+        script,
+    )
+    status, _, err = called(*words)
+    assert status == 0, err
+    assert [e.answer for e in Store("mnistpro-store").episodes("tools")] == ["7", "7"]
