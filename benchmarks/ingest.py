@@ -2,14 +2,14 @@
 
     python benchmarks/ingest.py [--runs FOLDER] [--sizes 200 1000]
 
-Every figure is measured in this process on one core, except peak memory, which a child process reports for each size.
+Times are CPU times of this process, so that other work on the machine does not count; peak memory is that of a child
+process for each size.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
-import io
 import json
 import os
 import resource
@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 import orjson
+
 from mnistpro_replay.schemas import Geometry
-from mnistpro_replay.traces.adapters import Bundle, FolderBundle, adapter, file_bundle
+from mnistpro_replay.traces.adapters import Bundle, MemoryBundle, adapter, file_bundle
 from mnistpro_replay.traces.world import Digits, embedded
 from mnistpro_replay.traces.world.canvas import build_canvas, observe, start_window, to_png
 
@@ -36,9 +37,9 @@ _MOVES = "right down left up right right down left".split()
 def best(work: Callable[[], Any], repeats: int = _REPEATS) -> float:
     times = []
     for _ in range(repeats):
-        started = time.perf_counter()
+        started = time.process_time()
         work()
-        times.append(time.perf_counter() - started)
+        times.append(time.process_time() - started)
     return min(times)
 
 
@@ -52,25 +53,10 @@ def no_digits() -> Digits:
     return Digits(np.zeros(0, int), np.zeros((0, 28, 28), np.uint8), labels, "nothing")
 
 
-class WithoutPictures:
+def without_pictures(root: Path) -> MemoryBundle:
     """A run folder held in memory, without its pictures."""
-
-    def __init__(self, root: Path) -> None:
-        self.name = root.name
-        paths = [path for path in root.rglob("*.json") if not path.name.startswith("response_")]
-        self.files = {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
-
-    def names(self) -> list[str]:
-        return sorted(self.files)
-
-    def read(self, name: str) -> bytes:
-        try:
-            return self.files[name]
-        except KeyError as error:
-            raise FileNotFoundError(name) from error
-
-    def open(self, name: str) -> Any:
-        return io.BytesIO(self.read(name))
+    paths = [path for path in root.rglob("*.json") if not path.name.startswith("response_")]
+    return MemoryBundle(root.name, {path.relative_to(root).as_posix(): path.read_bytes() for path in paths})
 
 
 def is_strict(data: bytes) -> bool:
@@ -87,14 +73,15 @@ def run_folders(root: Path) -> None:
     for strict in (True, False):
         ours = drawn = theirs = size = count = 0.0
         for config in sorted(root.rglob("run_config.json")):
-            bundle = WithoutPictures(config.parent)
-            if all(map(is_strict, bundle.files.values())) is not strict:
+            bundle = without_pictures(config.parent)
+            files = [bundle.read(name) for name in bundle.names()]
+            if all(map(is_strict, files)) is not strict:
                 continue
             parse = orjson.loads if strict else json.loads
             ours += best(lambda bundle=bundle: consume("mnistpro", bundle, no_digits()))
             drawn += best(lambda bundle=bundle: consume("mnistpro", bundle), 1)
-            theirs += best(lambda bundle=bundle, parse=parse: [parse(data) for data in bundle.files.values()])
-            size += sum(map(len, bundle.files.values()))
+            theirs += best(lambda files=files, parse=parse: [parse(data) for data in files])
+            size += sum(map(len, files))
             count += 1
         if count:
             kind, parser = ("strict JSON", "orjson") if strict else ("with NaN or Infinity", "json")
@@ -116,14 +103,21 @@ def episodes(count: int) -> Iterator[dict[str, Any]]:
             at = geometry.move(at, direction)[0]
             windows.append(at)
         uris = [
-            "data:image/png;base64," + base64.b64encode(to_png(observe(canvas, w, geometry))).decode() for w in windows
+            "data:image/png;base64," + base64.b64encode(to_png(observe(canvas, w, geometry))).decode()
+            for w in windows
         ]
         yield {"id": number, "index": index, "label": str(digits.labels[index]), "uris": uris}
 
 
 def sample(episode: dict[str, Any]) -> Any:
     from inspect_ai.log import EvalSample
-    from inspect_ai.model import ChatMessageAssistant, ChatMessageTool, ChatMessageUser, ContentImage, ContentText
+    from inspect_ai.model import (
+        ChatMessageAssistant,
+        ChatMessageTool,
+        ChatMessageUser,
+        ContentImage,
+        ContentText,
+    )
     from inspect_ai.tool import ToolCall
 
     image = [ContentImage(image=uri) for uri in episode["uris"]]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from mnistpro_replay.schemas import Canvas, Diagnostic, Episode, Geometry, Image, Run, Step
 from mnistpro_replay.traces.adapters import FolderBundle, MemoryBundle, adapter, detect, file_bundle
 from mnistpro_replay.traces.episodes import finish, settle_answer

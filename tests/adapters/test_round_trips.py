@@ -2,11 +2,12 @@ import json
 from dataclasses import replace
 
 import pytest
+from scripted import canonical
+
 from mnistpro_replay.traces.adapters.export import Export, redacted
 from mnistpro_replay.traces.ingest import ingest
 from mnistpro_replay.traces.store import Store
 from mnistpro_replay.traces.world import embedded
-from scripted import canonical
 
 LOSSLESS = ("jsonl", "parquet")
 LOST = {"atif": set(), "inspect": set(), "minari": {"start_image", "image", "stop_reason", "n_actions"}}
@@ -63,7 +64,11 @@ def test_foreign_formats_keep_the_episode(sample_store, tmp_path, name, run):
         assert [text.raw_reply for text in got.step_texts] == replies
     run_before, run_after = sample_store.run(run), store.run(result.run)
     assert run_after.geometry() == run_before.geometry()
-    assert (run_after.memory, run_after.model, run_after.t_max) == (run_before.memory, run_before.model, run_before.t_max)
+    assert (run_after.memory, run_after.model, run_after.t_max) == (
+        run_before.memory,
+        run_before.model,
+        run_before.t_max,
+    )
 
 
 def test_inspect_reads_our_log(sample_store, tmp_path):

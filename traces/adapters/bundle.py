@@ -125,7 +125,7 @@ class RecordingBundle:
     def open(self, name: str) -> BinaryIO:
         """A file opened for streaming; digested in a pass of its own."""
         with self._bundle.open(name) as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
             size = file.tell()
         self._remember(name, size, digest)
         return self._bundle.open(name)

@@ -174,7 +174,7 @@ class _Reader:
             facts = gather(line.value)
             source_id = _source_id(line.value, facts) or str(index)
             draft = self._draft(join_replies(messages), facts, source_id)
-            if not any(message.usage for message in messages):
+            if isinstance(line.value, Mapping) and not any(message.usage for message in messages):
                 _set_totals(draft, self.usage(line.value.get("usage")))
             yield draft
 

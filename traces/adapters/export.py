@@ -81,7 +81,10 @@ class Part:
 
 def run_facts(run: Run) -> dict[str, Any]:
     """What a format without fields of its own carries of a run; read back by `facts.gather`."""
-    names = "run agent memory memory_raw horizon turn_mode harness arm window stride panel n_panels draw_border t_max seed"
+    names = (
+        "run agent memory memory_raw horizon turn_mode harness arm model window stride panel n_panels draw_border "
+        "t_max seed"
+    )
     facts = {name: getattr(run, name) for name in names.split() if getattr(run, name) is not None}
     return facts | {"created": run.created.isoformat()} if run.created else facts
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...schemas import Canvas, Diagnostic, Episode, Geometry, Image, Run
 from ...schemas.enums import Memory, StopReason
 from ..episodes import finish, json_type, run_id, settle_answer
-from ..world.canvas import build_canvas, from_png, pixel_hash, start_window, to_png
+from ..world.canvas import build_canvas, from_png, pixel_hash, to_png
 from ..world.digits import Digits
 from ..world.env import official_answer
 from .content import read_picture
@@ -85,7 +85,7 @@ class Runs:
         """Records of one episode; whatever is wrong with it, the next one can be read."""
         try:
             yield from self._items(draft)
-        except Exception as error:  # noqa: BLE001 - whatever one episode holds, the others are read
+        except Exception as error:
             message = f"{type(error).__name__}: {error}"
             yield Diagnostic(
                 code="episode_failed",

@@ -1,13 +1,17 @@
 import pytest
+from scripted import collect, jsonl
+
 from mnistpro_replay.traces.adapters import MemoryBundle, adapter, detect
 from mnistpro_replay.traces.world import embedded
-from scripted import collect, jsonl
 
 
 def frame(action, number, state="NOT_FINISHED", **more):
     grid = [[(number + x) % 16 for x in range(8)] for _ in range(8)]
     data = {"game_id": "ls20", "frame": [grid], "state": state, "levels_completed": 0, "guid": "g"}
-    return {"timestamp": "2026-01-01T00:00:00+00:00", "data": data | {"action_input": {"id": action, "data": more}}}
+    return {
+        "timestamp": "2026-01-01T00:00:00+00:00",
+        "data": data | {"action_input": {"id": action, "data": more}},
+    }
 
 
 def read(*records):
@@ -21,7 +25,11 @@ def test_a_recording():
     scorecard = {"timestamp": "x", "data": {"card_id": "c", "won": 1}}
     result = read(frame(0, 0), frame(1, 1), frame(6, 2, x=3, y=4), frame("ACTION4", 3, "WIN"), scorecard)
     episode = result.episode()
-    assert [(s.action_kind, s.direction) for s in episode.steps] == [("move", "up"), ("unknown", None), ("move", "right")]
+    assert [(s.action_kind, s.direction) for s in episode.steps] == [
+        ("move", "up"),
+        ("unknown", None),
+        ("move", "right"),
+    ]
     assert (episode.n_glimpses, episode.n_actions, episode.success) == (3, 3, True)
     assert episode.windows() is None and episode.reasons["geometry"] == "geometry_unknown"
     assert len(result.images) == 4 and result.runs[0].agent == "random"

@@ -1,12 +1,13 @@
 import json
 
 import pytest
+from scripted import assert_same, read, tool_calls
+
 from mnistpro_replay.traces.adapters.atif.write import write
 from mnistpro_replay.traces.adapters.export import Export
 from mnistpro_replay.traces.ingest import NothingFound, ingest
 from mnistpro_replay.traces.store import Store
 from mnistpro_replay.traces.world import embedded
-from scripted import assert_same, read, tool_calls
 
 
 def trajectory(script, version="ATIF-v1.6", linked=True):
@@ -29,11 +30,22 @@ def trajectory(script, version="ATIF-v1.6", linked=True):
                 "reasoning_content": f"plan {number}",
                 "tool_calls": [{"tool_call_id": call_id, "function_name": name, "arguments": arguments}],
                 "observation": {"results": [result]},
-                "metrics": {"prompt_tokens": 100, "cached_tokens": 80, "completion_tokens": 7, "cost_usd": 0.01},
+                "metrics": {
+                    "prompt_tokens": 100,
+                    "cached_tokens": 80,
+                    "completion_tokens": 7,
+                    "cost_usd": 0.01,
+                },
             }
         )
     agent = {"name": "terminus", "version": "1", "model_name": "m"}
-    return {"schema_version": version, "session_id": script.id, "agent": agent, "steps": steps, "extra": script.facts}
+    return {
+        "schema_version": version,
+        "session_id": script.id,
+        "agent": agent,
+        "steps": steps,
+        "extra": script.facts,
+    }
 
 
 def files(script, document=None):
@@ -58,7 +70,9 @@ def test_ten_trials(ten, version):
 def test_results_without_a_call_id(ten):
     """Row 21: results that name no call go to the oldest open one; a result without any call is reported."""
     document = trajectory(ten[4], linked=False)
-    document["steps"].append({"step_id": 99, "source": "agent", "message": "", "observation": {"results": [{"content": "?"}]}})
+    document["steps"].append(
+        {"step_id": 99, "source": "agent", "message": "", "observation": {"results": [{"content": "?"}]}}
+    )
     result = read(files(ten[4], document), "atif", "job")
     assert_same(result, [ten[4]])
     assert "orphan_result" in result.codes()

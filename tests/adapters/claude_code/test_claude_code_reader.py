@@ -2,8 +2,9 @@ import json
 from itertools import count
 
 import pytest
-from mnistpro_replay.traces.adapters import MemoryBundle
 from scripted import assert_same, jsonl, read, tool_calls
+
+from mnistpro_replay.traces.adapters import MemoryBundle
 
 
 def image(script, glimpse):

@@ -13,7 +13,14 @@ def evaluate(ten: list[Any], folder: Path) -> Path:
     """Run a solver that plays the scripts with Inspect's mock model; the log file."""
     from inspect_ai import Task, eval
     from inspect_ai.dataset import MemoryDataset, Sample
-    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, ModelOutput, ModelUsage, get_model
+    from inspect_ai.model import (
+        ChatMessageUser,
+        ContentImage,
+        ContentText,
+        ModelOutput,
+        ModelUsage,
+        get_model,
+    )
     from inspect_ai.scorer import Score, accuracy, scorer
     from inspect_ai.solver import solver
 
@@ -49,7 +56,9 @@ def evaluate(ten: list[Any], folder: Path) -> Path:
             output.usage = ModelUsage(input_tokens=10, output_tokens=2, total_tokens=12)
             yield output
 
-    samples = [Sample(id=s.id, input="look", target=s.label, metadata={"digit_indices": [s.index]}) for s in ten]
+    samples = [
+        Sample(id=s.id, input="look", target=s.label, metadata={"digit_indices": [s.index]}) for s in ten
+    ]
     task = Task(dataset=MemoryDataset(samples), solver=play(), scorer=verdict(), name="glimpses")
     model = get_model("mockllm/model", custom_outputs=replies())
     (log,) = eval(task, model=model, log_dir=str(folder), display="none", max_samples=1, log_images=True)
@@ -72,7 +81,9 @@ def tool_log(ten: list[Any]) -> Any:
     from inspect_ai.tool import ToolCall
 
     def sample(script: Any) -> Any:
-        messages: list[Any] = [ChatMessageUser(content=[ContentText(text="go"), ContentImage(image=script.uri(0))])]
+        messages: list[Any] = [
+            ChatMessageUser(content=[ContentText(text="go"), ContentImage(image=script.uri(0))])
+        ]
         for number, (name, arguments, glimpse) in enumerate(tool_calls(script)):
             call = ToolCall(id=f"c{number}", function=name, arguments=arguments)
             content = [ContentReasoning(reasoning=f"plan {number}"), ContentText(text="I go.")]

@@ -5,12 +5,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from scripted import assert_same, collect, read
+
 from mnistpro_replay.schemas import extras
 from mnistpro_replay.traces.adapters import MemoryBundle, adapter
 from mnistpro_replay.traces.ingest import ingest
 from mnistpro_replay.traces.store import Store
 from mnistpro_replay.traces.world import embedded
-from scripted import assert_same, collect, read
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -27,13 +28,24 @@ def sample(script, **more):
 
     messages.append({"role": "user", "content": [{"type": "text", "text": "go"}, image(0)]})
     for number, direction in enumerate(script.directions, start=1):
-        call = {"id": f"c{number}", "function": "move", "arguments": {"direction": direction}, "type": "function"}
+        call = {
+            "id": f"c{number}",
+            "function": "move",
+            "arguments": {"direction": direction},
+            "type": "function",
+        }
         messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
         messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": [image(number)]})
     if script.answer is not None:
         call = {"id": "s", "function": "submit", "arguments": {"answer": script.answer}}
         messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
-    record = {"id": script.id, "epoch": 1, "target": script.label, "messages": messages, "attachments": attachments}
+    record = {
+        "id": script.id,
+        "epoch": 1,
+        "target": script.label,
+        "messages": messages,
+        "attachments": attachments,
+    }
     return record | {"metadata": {"digit_indices": [script.index]}, "total_time": 1.0} | more
 
 
@@ -199,9 +211,21 @@ def test_retries(ten):
     record = sample(ten[0], error_retries=[{"message": "boom", "traceback": ""}])
     usage = {"input_tokens": 10, "output_tokens": 2, "input_tokens_cache_read": 4}
     record["messages"][1]["id"] = "a"
-    output = {"choices": [{"message": {"id": "a", "role": "assistant", "content": ""}}], "usage": usage, "time": 0.5}
-    failed = {"event": "model", "error": "overloaded", "output": {"choices": []}, "timestamp": "2026-11-29T10:00:00+00:00"}
-    record["events"] = [failed, {"event": "model", "output": output, "timestamp": "2026-11-29T10:00:01+00:00"}]
+    output = {
+        "choices": [{"message": {"id": "a", "role": "assistant", "content": ""}}],
+        "usage": usage,
+        "time": 0.5,
+    }
+    failed = {
+        "event": "model",
+        "error": "overloaded",
+        "output": {"choices": []},
+        "timestamp": "2026-11-29T10:00:00+00:00",
+    }
+    record["events"] = [
+        failed,
+        {"event": "model", "output": output, "timestamp": "2026-11-29T10:00:01+00:00"},
+    ]
     episode = read(log_file([record]), "inspect", "log.eval").episode()
     assert len(episode.steps) == 3 and [a.error for a in episode.attempts] == ["overloaded", "boom"]
     assert (episode.tokens_input, episode.tokens_cache_read, episode.tokens_output) == (10, 4, 2)
@@ -219,5 +243,8 @@ def test_epochs(ten):
     """Epochs are repeats of the same episode."""
     samples = [sample(ten[0]), sample(ten[0], epoch=2)]
     result = read(log_file(samples), "inspect", "log.eval")
-    assert [(e.episode_id, e.source_episode_id, e.repeat) for e in result.episodes] == [("ep0", "ep0", 0), ("ep0~2", "ep0", 1)]
+    assert [(e.episode_id, e.source_episode_id, e.repeat) for e in result.episodes] == [
+        ("ep0", "ep0", 0),
+        ("ep0~2", "ep0", 1),
+    ]
     assert "duplicate_episode_id" not in result.codes()

@@ -3,6 +3,8 @@ import io
 import json
 
 import pytest
+from scripted import assert_same, collect, jsonl
+
 from mnistpro_replay.traces.adapters import file_bundle
 from mnistpro_replay.traces.adapters.mapped import mapped_adapter
 from mnistpro_replay.traces.adapters.mapped.explain import explain
@@ -11,7 +13,6 @@ from mnistpro_replay.traces.adapters.mapped.paths import find, parse
 from mnistpro_replay.traces.ingest import NothingFound, ingest
 from mnistpro_replay.traces.store import Store
 from mnistpro_replay.traces.world import embedded
-from scripted import assert_same, collect, jsonl
 
 MAPPING = """
 [source]
@@ -40,7 +41,9 @@ R = "right"
 
 
 def row(script):
-    moves = [{"go": d[0].upper(), "png": script.uri(n), "why": f"w{n}"} for n, d in enumerate(script.directions, 1)]
+    moves = [
+        {"go": d[0].upper(), "png": script.uri(n), "why": f"w{n}"} for n, d in enumerate(script.directions, 1)
+    ]
     if script.answer is not None:
         moves.append({"say": script.answer})
     facts = {"key": script.id, "truth": script.label, "idx": [script.index], "who": {"model": "m"}}
@@ -64,7 +67,14 @@ def test_ten_rows(ten, tmp_path):
 def step_rows(script):
     for number, direction in enumerate(script.directions):
         x, y = script.windows[number + 1]
-        yield {"episode": script.id, "label": script.label, "idx": script.index, "dir": direction, "x": x, "y": y}
+        yield {
+            "episode": script.id,
+            "label": script.label,
+            "idx": script.index,
+            "dir": direction,
+            "x": x,
+            "y": y,
+        }
     if script.answer is not None:
         yield {"episode": script.id, "label": script.label, "idx": script.index, "guess": script.answer}
 
@@ -102,7 +112,9 @@ def test_a_row_a_step(ten, tmp_path, kind):
     else:
         import polars as pl
 
-        pl.DataFrame([{**line, "guess": None if "guess" not in line else str(line["guess"])} for line in rows]).write_parquet(path)
+        pl.DataFrame(
+            [{**line, "guess": None if "guess" not in line else str(line["guess"])} for line in rows]
+        ).write_parquet(path)
     result = read(path, STEPS.format(kind=kind), tmp_path)
     assert_same(result, ten, {"image", "start_image"})
 
@@ -112,9 +124,18 @@ def test_a_drafted_mapping_reads_the_file(ten, tmp_path):
     path = tmp_path / "runs.jsonl"
 
     def plain(script):
-        steps = [{"direction": d, "observation": script.uri(n), "note": "x"} for n, d in enumerate(script.directions, 1)]
+        steps = [
+            {"direction": d, "observation": script.uri(n), "note": "x"}
+            for n, d in enumerate(script.directions, 1)
+        ]
         steps += [] if script.answer is None else [{"answer": script.answer}]
-        return {"id": script.id, "target": script.label, "indices": [script.index], "steps": steps, "colour": "red"}
+        return {
+            "id": script.id,
+            "target": script.label,
+            "indices": [script.index],
+            "steps": steps,
+            "colour": "red",
+        }
 
     path.write_bytes(jsonl(*map(plain, ten)))
     told = explain(path)

@@ -2,13 +2,14 @@ import json
 
 import numpy as np
 import pytest
+from scripted import canonical, collect, read
+
 from mnistpro_replay.schemas import extras
 from mnistpro_replay.traces.adapters.export import Export
 from mnistpro_replay.traces.ingest import ingest
 from mnistpro_replay.traces.store import Store
 from mnistpro_replay.traces.world import embedded
 from mnistpro_replay.traces.world.canvas import from_png
-from scripted import canonical, collect, read
 
 pytest.importorskip("minari")
 pytest.importorskip("h5py")
@@ -29,7 +30,7 @@ def dataset(ten, folder, data_format="hdf5", jpeg=False, positions=False):
     storage = MinariStorage.new(
         folder,
         observation_space=space,
-        action_space=spaces.Text(200, charset="abcdefghijklmnopqrstuvwxyz0123456789{}\":, "),
+        action_space=spaces.Text(200, charset='abcdefghijklmnopqrstuvwxyz0123456789{}":, '),
         data_format=data_format,
         jpeg_encoding=jpeg,
     )
@@ -110,7 +111,11 @@ def test_observations_that_are_no_pictures(tmp_path):
     storage.update_episodes([buffer])
     result = read(tmp_path / "data", "minari")
     episode = result.episode("0")
-    assert [(s.action_kind, s.direction) for s in episode.steps] == [("move", "up"), ("move", "right"), ("answer", None)]
+    assert [(s.action_kind, s.direction) for s in episode.steps] == [
+        ("move", "up"),
+        ("move", "right"),
+        ("answer", None),
+    ]
     assert episode.answer == "7" and {"image_unexpected", "canvas_unknown"} <= result.codes()
 
 
@@ -132,6 +137,7 @@ def test_round_trip_without_loss(sample_store, tmp_path):
 
 def test_our_dataset_loads_in_minari(sample_store, tmp_path, monkeypatch):
     import minari
+
     from mnistpro_replay.traces.adapters.minari.write import write
 
     write(Export(sample_store, sample_store.run("l1"), ids=["0"]), tmp_path)

@@ -12,7 +12,13 @@ def gen_ai_spans(script):
     history = [{"role": "user", "parts": [{"type": "text", "content": "go"}, blob(script, 0)]}]
     for number, (name, arguments, glimpse) in enumerate(tool_calls(script)):
         call = {"type": "tool_call", "id": f"c{number}", "name": name, "arguments": arguments}
-        output = [{"role": "assistant", "parts": [{"type": "reasoning", "content": f"plan {number}"}, call], "finish_reason": "tool_call"}]
+        output = [
+            {
+                "role": "assistant",
+                "parts": [{"type": "reasoning", "content": f"plan {number}"}, call],
+                "finish_reason": "tool_call",
+            }
+        ]
         yield {
             "gen_ai.operation.name": "chat",
             "gen_ai.request.model": "m",
@@ -25,13 +31,19 @@ def gen_ai_spans(script):
             "label": script.label,
             "digit_indices": [script.index],
         }
-        response = {"type": "tool_call_response", "id": f"c{number}", "response": "ok" if glimpse is None else [blob(script, glimpse)]}
+        response = {
+            "type": "tool_call_response",
+            "id": f"c{number}",
+            "response": "ok" if glimpse is None else [blob(script, glimpse)],
+        }
         history = [*history, *output, {"role": "tool", "parts": [response]}]
         # The last answer's result is in no later request.
 
 
 def open_inference_spans(script):
-    messages = [{"role": "user", "contents.0.message_content.type": "text", "contents.0.message_content.text": "go"}]
+    messages = [
+        {"role": "user", "contents.0.message_content.type": "text", "contents.0.message_content.text": "go"}
+    ]
     messages[0]["contents.1.message_content.image.image.url"] = script.uri(0)
     for number, (name, arguments, glimpse) in enumerate(tool_calls(script)):
         reply = {
@@ -41,7 +53,9 @@ def open_inference_spans(script):
             "tool_calls.0.tool_call.function.arguments": json.dumps(arguments),
         }
         span = {"openinference.span.kind": "LLM", "llm.model_name": "m", "session.id": script.id}
-        span |= {f"llm.input_messages.{i}.message.{k}": v for i, m in enumerate(messages) for k, v in m.items()}
+        span |= {
+            f"llm.input_messages.{i}.message.{k}": v for i, m in enumerate(messages) for k, v in m.items()
+        }
         span |= {f"llm.output_messages.0.message.{k}": v for k, v in reply.items()}
         yield span | {"metadata": {"label": script.label, "digit_indices": [script.index]}}
         messages = [*messages, reply]
@@ -93,7 +107,9 @@ def test_ten_sessions_in_open_inference_spans(ten):
 
 def test_pictures_that_were_redacted(ten):
     """Phoenix replaces pictures that are too large."""
-    spans = [json.loads(json.dumps(s).replace(ten[0].uri(1), "__REDACTED__")) for s in open_inference_spans(ten[0])]
+    spans = [
+        json.loads(json.dumps(s).replace(ten[0].uri(1), "__REDACTED__")) for s in open_inference_spans(ten[0])
+    ]
     result = read(jsonl(*(otlp(a, n) for n, a in enumerate(spans))), "otel")
     assert result.episode().steps[0].image_status == "redacted"
     assert "image_redacted" in result.codes() and result.episode().windows() == ten[0].windows

@@ -1,15 +1,22 @@
 import json
 
+from scripted import canonical, collect, tool_calls
+
 from mnistpro_replay.traces.adapters import MemoryBundle, adapter, detect
 from mnistpro_replay.traces.world import embedded
-from scripted import canonical, collect, tool_calls
 
 
 def slot(script, position, **more):
     calls = []
     for name, arguments, glimpse in tool_calls(script):
-        result = "ok" if glimpse is None else [{"type": "image", "data": script.b64(glimpse), "mimeType": "image/png"}]
-        calls.append({"tool": name.split("_")[-1], "arguments": arguments, "result": result, "is_error": False})
+        result = (
+            "ok"
+            if glimpse is None
+            else [{"type": "image", "data": script.b64(glimpse), "mimeType": "image/png"}]
+        )
+        calls.append(
+            {"tool": name.split("_")[-1], "arguments": arguments, "result": result, "is_error": False}
+        )
     look = {"tool": "view_image", "arguments": {"path": "a.png"}, "is_error": False}
     look["result"] = [{"type": "image", "data": script.b64(0), "mimeType": "image/png"}]
     return {
@@ -32,10 +39,14 @@ def slot(script, position, **more):
 
 def suite(ten):
     order = list(reversed(ten))
-    files = {f"traces/slot_{n:03d}/episode.json": json.dumps(slot(s, n)).encode() for n, s in enumerate(order)}
-    schedule = [{"execution_position": n, "episode_id": s.number, "indices": [s.index]} for n, s in enumerate(order)]
+    files = {
+        f"traces/slot_{n:03d}/episode.json": json.dumps(slot(s, n)).encode() for n, s in enumerate(order)
+    }
+    schedule = [
+        {"execution_position": n, "episode_id": s.number, "indices": [s.index]} for n, s in enumerate(order)
+    ]
     files["schedule_manifest.json"] = json.dumps({"execution_schedule": schedule}).encode()
-    files["notes_history/ep_003.md"] = "look at the top first".encode()
+    files["notes_history/ep_003.md"] = b"look at the top first"
     files["progress.jsonl"] = b"{}\n"
     return files
 
@@ -63,7 +74,9 @@ def test_ten_slots(ten):
 def test_broken_slot(ten):
     """One bad slot does not lose another; an invalid one says so."""
     files = suite(ten) | {"traces/slot_000/episode.json": b'{"episode_id": '}
-    files["traces/slot_001/episode.json"] = json.dumps(slot(ten[8], 1, validity="INVALID", error="boom")).encode()
+    files["traces/slot_001/episode.json"] = json.dumps(
+        slot(ten[8], 1, validity="INVALID", error="boom")
+    ).encode()
     result = read(files)
     assert len(result.episodes) == 9 and {"truncated_file", "run_incomplete"} <= result.codes()
     assert result.episode("8").stop_reason == "error"

@@ -31,5 +31,3 @@ class _Names:
 def detect(bundle: Bundle) -> bool:
     """True for JSON files with an ATIF schema version."""
     return bool(trajectories(bundle))
-
-

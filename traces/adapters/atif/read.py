@@ -39,7 +39,9 @@ def read(bundle: Bundle, digits: Digits) -> Iterator[Item]:
             yield from drain(problems)
             yield from runs.items(draft)
         elif document is not None:
-            problems.append(Diagnostic(code="record_skipped", message="no object with a list of steps", path=name))
+            problems.append(
+                Diagnostic(code="record_skipped", message="no object with a list of steps", path=name)
+            )
     yield from drain(problems)
 
 
@@ -104,7 +106,9 @@ class _Steps:
         if role == "assistant":
             message.usage = inclusive_usage(self._metrics(number, step.get("metrics")))
             calls = step.get("tool_calls")
-            message.calls = [read_call(c) for c in calls if isinstance(c, Mapping)] if isinstance(calls, list) else []
+            message.calls = (
+                [read_call(c) for c in calls if isinstance(c, Mapping)] if isinstance(calls, list) else []
+            )
         self.read.append(message)
         observation = step.get("observation")
         results = observation.get("results") if isinstance(observation, Mapping) else None

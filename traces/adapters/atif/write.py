@@ -98,4 +98,3 @@ class _Writer:
         counts = inclusive(self.episode)
         totals = {f"total_{name}": value for name, value in counts.items()}
         return totals | {"total_steps": len(self.episode.steps) + 1}
-

@@ -73,7 +73,7 @@ def _inflate(data: bytes, method: int, name: str) -> bytes:
     return b"".join(_frames(zstandard, data))
 
 
-def _frames(zstandard, data: bytes) -> Iterator[bytes]:  # noqa: ANN001
+def _frames(zstandard, data: bytes) -> Iterator[bytes]:
     while data:
         decompressor = zstandard.ZstdDecompressor().decompressobj()
         yield decompressor.decompress(data)

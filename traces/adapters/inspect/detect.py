@@ -9,7 +9,11 @@ from ..transcripts import head
 
 _ZIP = b"PK\x03\x04"
 _MEMBERS = re.compile(rb"_journal/|header\.json|samples/[^\0]{1,200}_epoch_\d+")
-_FIELDS = (re.compile(rb'"version":\s*\d'), re.compile(rb'"eval":\s*\{'), re.compile(rb'"task"|"eval_id"|"run_id"'))
+_FIELDS = (
+    re.compile(rb'"version":\s*\d'),
+    re.compile(rb'"eval":\s*\{'),
+    re.compile(rb'"task"|"eval_id"|"run_id"'),
+)
 
 
 def detect(bundle: Bundle) -> bool:

@@ -69,13 +69,17 @@ class _Log:
         spec = self.header.get("eval")
         packages = spec.get("packages") if isinstance(spec, Mapping) else None
         program = as_text(packages.get("inspect_ai")) if isinstance(packages, Mapping) else None
-        return " ".join(filter(None, (as_text(self.header.get("version")), program and f"inspect_ai {program}")))
+        return " ".join(
+            filter(None, (as_text(self.header.get("version")), program and f"inspect_ai {program}"))
+        )
 
     def check(self) -> None:
         """Report a version from the future, and a run that did not finish."""
         version = self.header.get("version")
         if isinstance(version, int) and version > _NEWEST:
-            self.note("unknown_version", f"log version {version} is newer than this reader; upgrade mnistpro-replay")
+            self.note(
+                "unknown_version", f"log version {version} is newer than this reader; upgrade mnistpro-replay"
+            )
         if self.header.get("status") in ("started", "cancelled", "error"):
             self.note("run_incomplete", f"the log's status is {self.header['status']!r}")
 
@@ -133,6 +137,6 @@ class _ZipLog(_Log):
             self.note("not_supported", str(error), name)
         except (zipfile.BadZipFile, OSError, ValueError) as error:
             self.note("record_skipped", f"damaged member: {error}", name)
-        except Exception as error:  # noqa: BLE001 - zlib and zstandard have error classes of their own
+        except Exception as error:
             self.note("record_skipped", f"damaged member: {type(error).__name__}: {error}", name)
         return None

@@ -24,7 +24,9 @@ def read_sample(sample: dict[str, Any], log_facts: dict[str, Any], bundle: Bundl
     source_id = as_text(sample.get("id")) or "0"
     facts = log_facts | gather(sample.get("metadata"), sample.get("store"))
     facts.setdefault("label", _label(sample.get("target")))
-    draft = draft_episode(reader.messages(), source_id, {k: v for k, v in facts.items() if v is not None}, path)
+    draft = draft_episode(
+        reader.messages(), source_id, {k: v for k, v in facts.items() if v is not None}, path
+    )
     draft.open_file = reader.open_file
     _read_scores(draft, sample.get("scores"))
     _read_ending(draft, sample)
@@ -89,7 +91,9 @@ class _Sample:
         """The conversation; from the model's calls where they say more than it."""
         conversation = self.sample.get("messages")
         conversation = conversation if isinstance(conversation, list) else []
-        events = [e for e in self.sample.get("events") or [] if isinstance(e, Mapping) and e.get("event") == "model"]
+        events = [
+            e for e in self.sample.get("events") or [] if isinstance(e, Mapping) and e.get("event") == "model"
+        ]
         replies = sum(isinstance(m, Mapping) and m.get("role") == "assistant" for m in conversation)
         if len([event for event in events if not event.get("error")]) > replies:
             thread = Thread(None, {})

@@ -66,7 +66,9 @@ def _items(record: Any) -> Iterator[Item]:
     episode = from_plain(Episode, record)
     for name, cls in _CHILDREN.items():
         values = record.get(name)
-        setattr(episode, name, [from_plain(cls, value) for value in values] if isinstance(values, list) else [])
+        setattr(
+            episode, name, [from_plain(cls, value) for value in values] if isinstance(values, list) else []
+        )
     if isinstance(record.get("canvas_png"), dict):
         yield from_plain(Canvas, record["canvas_png"])
     for image in record.get("images") or []:

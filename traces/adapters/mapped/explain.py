@@ -121,7 +121,9 @@ def _kind(data: bytes) -> str | None:
     if text[:1] == b"{":
         return "jsonl"
     first = text.split(b"\n", 1)[0]
-    return "csv" if b"," in first and first.isascii() and first.strip().isascii() and b"\0" not in data else None
+    return (
+        "csv" if b"," in first and first.isascii() and first.strip().isascii() and b"\0" not in data else None
+    )
 
 
 def _match(told: Explanation, found: dict[str, Any], steps: str | None) -> None:
@@ -164,7 +166,9 @@ def _wanted() -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def _toml(told: Explanation, steps: str | None) -> str:
-    lines = ["# A mapping for `mnistpro-replay ingest --map`: paths start with $, everything else is a constant."]
+    lines = [
+        "# A mapping for `mnistpro-replay ingest --map`: paths start with $, everything else is a constant."
+    ]
     lines += ["", "[source]", f'kind = "{told.kind}"', f'rows = "{"episode" if steps else "step"}"']
     if steps:
         lines.append(f'steps = "{steps}[*]"')

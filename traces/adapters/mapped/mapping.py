@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping as AnyMapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,9 @@ _NUMBERS = (
     "digit_indices start windows window stride panel n_panels draw_border t_max seed horizon repeat success "
     "control_success execution_position reward valid"
 ).split()
-STEP_FIELDS = "action direction answer window image image_before thought reply reward valid number time".split()
+STEP_FIELDS = (
+    "action direction answer window image image_before thought reply reward valid number time".split()
+)
 
 
 class MappingError(ValueError):
@@ -104,9 +107,13 @@ def load(path: Path) -> Mapping:
     source = document.get("source", {})
     kind, rows = source.get("kind"), source.get("rows", "episode")
     if kind not in KINDS or rows not in ROWS:
-        raise MappingError(f"{path}: [source] needs kind = one of {', '.join(KINDS)} and rows = episode or step")
+        raise MappingError(
+            f"{path}: [source] needs kind = one of {', '.join(KINDS)} and rows = episode or step"
+        )
     if rows == "step" and "source_episode_id" not in document.get("episode", {}):
-        raise MappingError(f"{path}: with rows = \"step\", [episode] source_episode_id says which rows belong together")
+        raise MappingError(
+            f'{path}: with rows = "step", [episode] source_episode_id says which rows belong together'
+        )
     return Mapping(
         kind,
         rows,
@@ -115,7 +122,11 @@ def load(path: Path) -> Mapping:
         _table(document, "run", RUN_FIELDS, path),
         _table(document, "episode", EPISODE_FIELDS, path),
         _table(document, "step", STEP_FIELDS, path),
-        {name: dict(table) for name, table in document.get("values", {}).items() if isinstance(table, AnyMapping)},
+        {
+            name: dict(table)
+            for name, table in document.get("values", {}).items()
+            if isinstance(table, AnyMapping)
+        },
     )
 
 
@@ -128,7 +139,7 @@ def _path(value: Any, path: Path) -> list[str | int] | None:
         raise MappingError(f"{path}: [source] {error}") from error
 
 
-def _table(document: dict[str, Any], name: str, known: list[str], path: Path) -> dict[str, Any]:
+def _table(document: dict[str, Any], name: str, known: Sequence[str], path: Path) -> dict[str, Any]:
     rules = {}
     for key, rule in document.get(name, {}).items():
         if key not in known:

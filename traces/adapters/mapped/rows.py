@@ -26,7 +26,9 @@ def read_rows(bundle: Bundle, name: str, mapping: Mapping, problems: list[Diagno
     elif mapping.kind == "csv":
         with bundle.open(name) as file:
             for row in csv.DictReader(io.TextIOWrapper(file, "utf-8-sig", newline="")):
-                yield {key: value for key, value in row.items() if key is not None and value not in (None, "")}
+                yield {
+                    key: value for key, value in row.items() if key is not None and value not in (None, "")
+                }
     else:
         yield from _parquet(bundle, name, problems)
 
@@ -40,4 +42,6 @@ def _parquet(bundle: Bundle, name: str, problems: list[Diagnostic]) -> Iterator[
             for batch in pq.ParquetFile(file).iter_batches(batch_size=256):
                 yield from batch.to_pylist()
     except (pa.ArrowInvalid, OSError) as error:
-        problems.append(Diagnostic(code="not_supported", message=f"not a Parquet file: {error}"[:300], path=name))
+        problems.append(
+            Diagnostic(code="not_supported", message=f"not a Parquet file: {error}"[:300], path=name)
+        )

@@ -54,7 +54,9 @@ def _draft(stored: StoredEpisode, metadata: Mapping[str, Any], root: str) -> Dra
     facts.setdefault("seed", stored.seed)
     source_id = as_text(facts.get("source_episode_id")) or str(stored.number)
     episode = Episode(episode_id=source_id, source_episode_id=source_id)
-    draft = Draft(episode, {k: v for k, v in facts.items() if v is not None}, f"{root}episode {stored.number}")
+    draft = Draft(
+        episode, {k: v for k, v in facts.items() if v is not None}, f"{root}episode {stored.number}"
+    )
     pictures, positions = _pictures(stored.observations), _positions(stored.observations)
     if pictures and positions is None and pictures[0].data is None:
         draft.note("image_unexpected", pictures[0].detail or "observations are no pictures")

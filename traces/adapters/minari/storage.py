@@ -59,13 +59,16 @@ def _hdf5(bundle: Bundle, name: str, problems: list[Diagnostic]) -> Iterator[Sto
     h5py = require("h5py", "minari")
     with bundle.open(name) as raw, h5py.File(raw, "r") as file:
         names = sorted(
-            (key for key in file if key.startswith("episode_")), key=lambda key: int(key.removeprefix("episode_"))
+            (key for key in file if key.startswith("episode_")),
+            key=lambda key: int(key.removeprefix("episode_")),
         )
         for key in names:
             try:
                 yield _from_group(file[key], int(key.removeprefix("episode_")))
             except (KeyError, ValueError, OSError) as error:
-                problems.append(Diagnostic(code="record_skipped", message=str(error)[:300], path=f"{name}/{key}"))
+                problems.append(
+                    Diagnostic(code="record_skipped", message=str(error)[:300], path=f"{name}/{key}")
+                )
 
 
 def _from_group(group: Any, number: int) -> StoredEpisode:
@@ -114,7 +117,9 @@ def _plain(values: Any) -> list[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
-def _arrow(bundle: Bundle, root: str, spaces: list[Any], problems: list[Diagnostic]) -> Iterator[StoredEpisode]:
+def _arrow(
+    bundle: Bundle, root: str, spaces: list[Any], problems: list[Diagnostic]
+) -> Iterator[StoredEpisode]:
     folders: dict[int, list[str]] = {}
     for name in bundle.names():
         folder, _, file = name.removeprefix(root).partition("/")
@@ -124,7 +129,9 @@ def _arrow(bundle: Bundle, root: str, spaces: list[Any], problems: list[Diagnost
         try:
             yield _from_table(bundle, root, number, files, spaces)
         except (KeyError, ValueError, OSError) as error:
-            problems.append(Diagnostic(code="record_skipped", message=str(error)[:300], path=f"{root}{number}"))
+            problems.append(
+                Diagnostic(code="record_skipped", message=str(error)[:300], path=f"{root}{number}")
+            )
 
 
 def _from_table(bundle: Bundle, root: str, number: int, files: list[str], spaces: list[Any]) -> StoredEpisode:

@@ -123,4 +123,3 @@ def _action(step: Step, redact: bool) -> str:
 
 def _uri(data: bytes) -> str:
     return "data:image/png;base64," + base64.b64encode(data).decode()
-

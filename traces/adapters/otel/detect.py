@@ -11,4 +11,6 @@ _ATTRIBUTES = rb'gen_ai\.|"?openinference\.span\.kind|llm\.input_messages'
 
 def detect(bundle: Bundle) -> bool:
     """True for JSON or JSONL files of spans with GenAI or OpenInference attributes."""
-    return bool(members(bundle, (".json", ".jsonl", ".ndjson"), lambda data: has_markers(data, _SPAN, _ATTRIBUTES)))
+    return bool(
+        members(bundle, (".json", ".jsonl", ".ndjson"), lambda data: has_markers(data, _SPAN, _ATTRIBUTES))
+    )

@@ -41,7 +41,9 @@ def read(bundle: Bundle, digits: Digits) -> Iterator[Item]:
             calls.sort(key=lambda span: span.start)
             thread = _thread(calls, open_file, problems, name)
             facts = gather(*(span.attributes for span in calls)) | {"model": _model(calls)}
-            draft = draft_episode(join_replies(thread.messages), str(facts.get("source_episode_id", key)), facts, name)
+            draft = draft_episode(
+                join_replies(thread.messages), str(facts.get("source_episode_id", key)), facts, name
+            )
             yield from drain(problems)
             yield from runs.items(draft)
     yield from drain(problems)
@@ -78,7 +80,9 @@ def _thread(calls: list[Span], open_file: Opener, problems: list[Diagnostic], pa
         exchange = Exchange(request, reply)
         thread.add(exchange, [mark(raw) for raw in request], lambda raw: _message(raw, open_file))
     if failed:
-        problems.append(Diagnostic(code="record_skipped", message=f"calls without output: {failed}"[:300], path=path))
+        problems.append(
+            Diagnostic(code="record_skipped", message=f"calls without output: {failed}"[:300], path=path)
+        )
     return thread
 
 

@@ -104,7 +104,9 @@ def read_usage(attributes: Mapping[str, Any]) -> Usage:
         tokens_cache_read=cached,
         tokens_cache_write=written,
         tokens_output=count("gen_ai.usage.output_tokens", "llm.token_count.completion"),
-        tokens_reasoning=count("gen_ai.usage.reasoning.output_tokens", "llm.token_count.completion_details.reasoning"),
+        tokens_reasoning=count(
+            "gen_ai.usage.reasoning.output_tokens", "llm.token_count.completion_details.reasoning"
+        ),
     )
 
 

@@ -29,7 +29,9 @@ def read(bundle: Bundle, digits: Digits) -> Iterator[Item]:
         tables = {name: _table(bundle, name) for name in (*EPISODE_CHILDREN, "runs", "episodes")}
         runs = from_rows(Run, TABLES["runs"], tables["runs"].to_dicts())
     except (pl.exceptions.PolarsError, KeyError, OSError) as error:
-        yield Diagnostic(code="not_supported", message=f"not the tables of an export: {error}"[:300], path=bundle.name)
+        yield Diagnostic(
+            code="not_supported", message=f"not the tables of an export: {error}"[:300], path=bundle.name
+        )
         return
     ingests = dict(zip(tables["runs"]["ingest_id"], runs, strict=True))
     content = list(_content(bundle))

@@ -23,14 +23,22 @@ def write(exports: Sequence[Export], out: Path) -> int:
     episodes = _chosen(store, exports)
     for table in _PER_RUN:
         keys = episodes.select("ingest_id", "episode_id")
-        rows = episodes if table == "episodes" else store.raw(table).join(keys.lazy(), on=list(keys.columns)).collect()
+        rows = (
+            episodes
+            if table == "episodes"
+            else store.raw(table).join(keys.lazy(), on=list(keys.columns)).collect()
+        )
         _save(exports[0], rows, out / f"{table}.parquet")
-    images = _column(store, episodes, "start_image") + _column(store, pl.read_parquet(out / "steps.parquet"), "image")
+    images = _column(store, episodes, "start_image") + _column(
+        store, pl.read_parquet(out / "steps.parquet"), "image"
+    )
     for table, key, values in (
         ("canvases", "canvas", _column(store, episodes, "canvas")),
         ("images", "image", images),
     ):
-        store.raw(table).filter(pl.col(key).is_in(sorted(set(values)))).collect().write_parquet(out / f"{table}.parquet")
+        store.raw(table).filter(pl.col(key).is_in(sorted(set(values)))).collect().write_parquet(
+            out / f"{table}.parquet"
+        )
     return episodes.height
 
 
@@ -53,7 +61,16 @@ def _save(export: Export, rows: pl.DataFrame, path: Path) -> None:
     if export.redact:
         table = TABLES[path.stem]
         texts = [c.name for c in table.columns if c.type in ("string", "json") and not c.values]
-        keep = {"ingest_id", "episode_id", "source_episode_id", "run", "run_id", "canvas", "image", "world_key"}
+        keep = {
+            "ingest_id",
+            "episode_id",
+            "source_episode_id",
+            "run",
+            "run_id",
+            "canvas",
+            "image",
+            "world_key",
+        }
         rows = rows.with_columns(
             pl.col(name).map_elements(redacted, return_dtype=pl.String)
             for name in texts

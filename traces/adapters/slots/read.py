@@ -95,7 +95,11 @@ def _messages(calls: Any, bundle: Bundle, name: str) -> Iterator[Message]:
 
 def _read_ending(episode: Episode, slot: Mapping[str, Any]) -> None:
     correct = slot.get("correctness")
-    episode.success = correct if isinstance(correct, bool) else {"correct": True, "incorrect": False}.get(str(correct).lower())
+    episode.success = (
+        correct
+        if isinstance(correct, bool)
+        else {"correct": True, "incorrect": False}.get(str(correct).lower())
+    )
     episode.duration = finite(slot.get("elapsed_seconds"))
     counters = slot.get("counters")
     if not episode.steps and isinstance(counters, Mapping):
