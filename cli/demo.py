@@ -158,14 +158,19 @@ def _pictures(store: Store, names: list[str], pairs: dict[str, list[Pair]], out:
                         name,
                         episode.episode_id,
                     ) and pair.prediction:
-                        verdict = "right" if pair.correct else "wrong"
-                        read = "no answer" if pair.prediction.answer is None else pair.prediction.answer
-                        readings.append(Caption(predictor, f"read {read} from this evidence: {verdict}"))
+                        readings.append(Caption(predictor, _reading(pair)))
             path = out / f"path-{name.split('/')[-1]}-{episode.source_episode_id}.png"
             path.write_bytes(still(store, run, episode, readings))
             written.append(str(path))
     say(f"   {', '.join(Path(path).name for path in written)} in {out}")
     return written
+
+
+def _reading(pair: Pair) -> str:
+    answer = pair.prediction.answer if pair.prediction else None
+    if answer is None:
+        return "reads nothing certain in this evidence"
+    return f"reads {answer} in this evidence: {'right' if pair.correct else 'wrong'}"
 
 
 def _next(out: Path, names: list[str]) -> None:

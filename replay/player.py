@@ -163,7 +163,7 @@ def _draw_path(pen: ImageDraw.ImageDraw, layout: Layout, scale: int, of: int) ->
     for ring in layout.rings:
         x, y = _at(ring.center, scale)
         pen.ellipse((x - 15, y - 15, x + 15, y + 15), outline=_END, width=2)
-        _text(pen, (x + 17, y + 8), f"blocked ×{ring.count}", 13, _END)
+        _text(pen, (x - 38, y + 6), f"x{ring.count}", 13, _END)
     last = len(layout.centers) - 1
     for glimpse, center in enumerate(layout.centers):
         x, y = _at(center, scale)
@@ -206,7 +206,9 @@ def _text(pen: ImageDraw.ImageDraw, at: XY, text: str, size: int, color: tuple[i
 def _draw_captions(
     pen: ImageDraw.ImageDraw, captions: Sequence[Caption], top: int, width: int, count: str
 ) -> None:
-    legend = f"{count}; circle: start, square: end; dark to bright: first to last; grey: never shown"
+    legend = (
+        f"{count}; circle: start, square: end, dark to bright; ring xN: N blocked moves; grey: never shown"
+    )
     font = ImageFont.load_default(14)
     y = top
     for name, text in (*captions, Caption("", legend)):
