@@ -18,7 +18,7 @@ from mnistpro_replay.traces.runner.record import record
 from mnistpro_replay.traces.runner.recorder import Played
 from mnistpro_replay.traces.runner.run import Plan, run_episodes
 from mnistpro_replay.traces.store import RunExists, Store
-from mnistpro_replay.traces.world import from_png, offline_canvas, pixel_hash, world_key
+from mnistpro_replay.traces.world import Digits, embedded, from_png, offline_canvas, pixel_hash, world_key
 
 TIMES = ("started", "duration", "model_latency", "env_latency")
 
@@ -222,7 +222,7 @@ def test_run_records_say_what_was_run(echo: type) -> None:
     assert run.settings["predictor"]["version"] == "1"
     assert run.settings["episodes"] == "as the official sampler draws them"
     other = replace(plan, seed=7).run()
-    assert other.settings["episodes"] == "drawn within the embedded sample"
+    assert other.settings["episodes"] == "drawn among these digits only"
     assert other.settings["digits"] == "the embedded sample"
 
 
@@ -303,3 +303,15 @@ def test_repeats_are_runs_of_their_own(tmp_path: Path) -> None:
     worlds = [[(e.world_key, e.repeat) for e in store.episodes(run.run)] for run in runs]
     assert [key for key, _ in worlds[0]] == [key for key, _ in worlds[1]]
     assert [repeat for _, repeat in worlds[1]] == [1, 1]
+
+
+def test_the_full_set_is_named_by_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: str, split: str) -> Digits:
+        labels = embedded().labels
+        return Digits(np.arange(10_000), np.zeros((10_000, 28, 28), np.uint8), labels, path)
+
+    monkeypatch.setattr("mnistpro_replay.traces.world.env.load", full)
+    one, other = (Plan(policy="random", seed=7, digits_from=path).run() for path in ("here", "there"))
+    assert one.settings["digits"] == "the MNIST test set"
+    assert one.settings["episodes"] == "as the official sampler draws them"
+    assert one.run_id == other.run_id

@@ -14,7 +14,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from PIL import Image, ImageDraw
 
-from ...schemas import DIRECTIONS, Geometry, Point
+from ...schemas import DIRECTIONS, UNSEEN, Geometry, Point
 from .canvas import OUTLINE_COLOR, build_canvas, observe, reveal, start_window
 from .digits import Digits, Split, embedded, load
 from .sampler import PUBLISHED_SEED, sample
@@ -308,7 +308,7 @@ class GlimpseEnv(gymnasium.Env[Any, Action]):
 
 def _character(rows: np.ndarray, x: int) -> str:
     cell = rows[:, x : x + _COLUMNS]
-    seen = cell != 128
+    seen = cell != UNSEEN
     if seen.sum() * 2 < cell.size:
         return "."
     return "#" if (cell == 0).sum() * 4 > seen.sum() else " "

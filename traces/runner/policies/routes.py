@@ -12,8 +12,9 @@ from ....schemas import DIRECTIONS, Geometry, Point
 
 def window_sums(geometry: Geometry, wanted: np.ndarray) -> Callable[[Point], int]:
     """How many pixels of `wanted`, bool (H, W), a window shows, as a function of its position."""
-    sums = np.zeros((wanted.shape[0] + 1, wanted.shape[1] + 1), dtype=np.int64)
-    sums[1:, 1:] = wanted.cumsum(axis=0).cumsum(axis=1)
+    sums = np.zeros((wanted.shape[0] + 1, wanted.shape[1] + 1), dtype=np.int32)
+    np.cumsum(wanted, axis=0, out=sums[1:, 1:])
+    np.cumsum(sums, axis=1, out=sums)
 
     def count(position: Point) -> int:
         x0, y0, x1, y1 = geometry.box(position)
