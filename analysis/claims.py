@@ -220,7 +220,7 @@ def _swap_is_a_count(r: Results) -> Iterator[Check]:
 
 
 def _terra_shell_average(r: Results) -> Iterator[Check]:
-    one, two = (r.get(4, "GPT-5.6-Terra", "agentic_shell", level, "average_steps") for level in _LEVELS)
+    one, two = (r.get(4, "GPT-5.6-Terra", "agentic_shell", level) for level in _LEVELS)
     printed = r.printed.get("terra_shell_average")
     if one is not None and two is not None and printed is not None:
         yield Check(f"{(one + two) / 2}", abs((one + two) / 2 - printed) < 1e-9)

@@ -118,14 +118,14 @@ def _without_geometry(
     episode: Episode, posterior: Posterior, reader: EvidenceReader | None
 ) -> EpisodeMetrics:
     fixed = {"episode_id", "version", "posterior", "posterior_version", "reasons"}
+    unknown = [name for name in EpisodeMetrics.__dataclass_fields__ if name not in fixed]
     return EpisodeMetrics(
         episode_id=episode.episode_id,
         version=VERSION,
         posterior=posterior,
         posterior_version=reader.version if reader and posterior != "none" else None,
-        reasons={
-            name: "geometry_unknown" for name in EpisodeMetrics.__dataclass_fields__ if name not in fixed
-        },
+        reasons=dict.fromkeys(unknown, "geometry_unknown"),
+        **dict.fromkeys(unknown),
     )
 
 
@@ -309,7 +309,7 @@ def _euler(canvas: np.ndarray, geometry: Geometry) -> list[int]:
 def euler_number(ink: np.ndarray) -> int:
     """Connected parts minus holes of a bool picture, 8-connected, by its 2 x 2 squares (Gray 1971).
 
-    As skimage's `euler_number`, ten times faster.
+    As skimage's `euler_number`, several times faster.
     """
     a, b, c, d = (np.pad(ink, 1)[y : y - 1 or None, x : x - 1 or None] for y in (0, 1) for x in (0, 1))
     count = a.astype(np.uint8) + b + c + d

@@ -60,11 +60,15 @@ def _value(parts: dict[str, Any]) -> Value:
         case {"k": k, "n": n}:
             return Value(proportion(k, n), True, values=np.repeat([1.0, 0.0], [k, n - k]))
         case {"v": values, "c": canvases}:
-            return _mean(values, canvases, percent=False)
+            return _mean(values or [], canvases or [], percent=False)
         case {"f": values, "c": canvases}:
-            return _mean(values, canvases, percent=True)
+            return _mean(values or [], canvases or [], percent=True)
         case {"x": values, "y": weights, "c": canvases}:
-            known = [pair for pair in zip(values, weights, canvases, strict=True) if None not in pair[:2]]
+            known = [
+                pair
+                for pair in zip(values or (), weights or (), canvases or (), strict=True)
+                if None not in pair[:2]
+            ]
             values, weights, canvases = zip(*known, strict=True) if known else ((), (), ())
             return _mean(values, canvases, percent=True, weights=weights)
         case {"q": values}:
@@ -123,9 +127,10 @@ def with_averages(rows: Iterable[Row], keys: Sequence[str]) -> list[Row]:
 def _average(members: Sequence[Row]) -> Row:
     row: Row = {"run": None, "level": "avg", "n": sum(member["n"] for member in members)}
     for name, value in members[0].items():
-        levels = [member[name].values for member in members] if isinstance(value, Value) else [None]
-        if all(values is not None and len(values) for values in levels):
-            row[name] = Value(macro_average(levels), value.percent)
+        levels = [member[name].values for member in members] if isinstance(value, Value) else []
+        known = [values for values in levels if values is not None and len(values)]
+        if isinstance(value, Value) and len(known) == len(members):
+            row[name] = Value(macro_average(known), value.percent)
     return row
 
 

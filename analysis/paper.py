@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -33,8 +34,7 @@ class Cell(NamedTuple):
 
 def read_csv(name: str) -> list[dict[str, str]]:
     """Rows of a CSV file of the paper's facts."""
-    with (files(data) / f"{name}.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+    return list(csv.DictReader(io.StringIO((files(data) / f"{name}.csv").read_text())))
 
 
 @cache
@@ -114,7 +114,7 @@ def compared(table: int, rows: Iterable[Row]) -> list[Row]:
     for row in rows:
         for column, metric in METRICS.items():
             cell, ours = _cell(table, row, column, metric), row.get(column)
-            if ours is not None and cell in published_results():
+            if ours is not None and cell is not None and cell in published_results():
                 keys = {
                     key: row.get(key)
                     for key in ("run", "model", "condition", "level", "topology")

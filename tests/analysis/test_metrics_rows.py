@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from skimage.measure import euler_number as skimage_euler
 
@@ -192,6 +192,7 @@ def test_a_move_to_a_picture_that_was_not_shown_leaves_directions_unknown() -> N
     assert row.last_glimpse == 2 and row.h_a == 0.0
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     st.lists(st.sampled_from(list(DIRECTIONS)), max_size=40),
     st.tuples(st.integers(0, 384), st.integers(0, 160)),
@@ -218,6 +219,7 @@ def test_identities(directions: list[str], start: tuple[int, int], border: bool)
     )
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.integers(0, 2**32 - 1))
 def test_euler_number_is_skimages(seed: int) -> None:
     rng = np.random.default_rng(seed)
