@@ -64,7 +64,9 @@ def themed(figure: go.Figure, *, dark: bool = False) -> go.Figure:
 def nothing(text: str) -> go.Figure:
     """A figure that says why it is empty."""
     figure = go.Figure()
-    figure.add_annotation(text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, font={"size": 13})
+    figure.add_annotation(
+        text=text, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, font={"size": 13}
+    )
     return figure.update_layout(xaxis={"visible": False}, yaxis={"visible": False})
 
 
@@ -86,10 +88,15 @@ def accuracy_coverage(rows: Sequence[Row]) -> go.Figure:
             y=[row["accuracy"] for row in part],
             error_y=_whiskers(part, "accuracy"),
             mode="markers",
-            name=_words(condition or "several"),
-            marker={"size": 10, "symbol": SYMBOLS[i % len(SYMBOLS)], "color": CATEGORIES[i % len(CATEGORIES)]},
+            name=words(condition or "several"),
+            marker={
+                "size": 10,
+                "symbol": SYMBOLS[i % len(SYMBOLS)],
+                "color": CATEGORIES[i % len(CATEGORIES)],
+            },
             customdata=[[short(row["name"], 60), row["n_scored"]] for row in part],
-            hovertemplate="%{customdata[0]}<br>ink seen %{x:.1%}, accuracy %{y:.1%}, n = %{customdata[1]}<extra></extra>",
+            hovertemplate="%{customdata[0]}<br>ink seen %{x:.1%}, accuracy %{y:.1%}, "
+            "n = %{customdata[1]}<extra></extra>",
         )
     figure.update_xaxes(title="mean share of ink seen", tickformat=".0%", range=[0, 1.03])
     return figure.update_yaxes(title="accuracy, 95 % interval", tickformat=".0%", range=[-0.02, 1.03])
@@ -117,7 +124,16 @@ def outcome_stacks(rows: Sequence[Row], limit: int = 24) -> go.Figure:
             x=shares,
             orientation="h",
             name=title,
-            marker={"color": color, "pattern": {"shape": pattern, "size": 6, "fillmode": "overlay", "fgcolor": "#ffffff", "fgopacity": 0.45}},
+            marker={
+                "color": color,
+                "pattern": {
+                    "shape": pattern,
+                    "size": 6,
+                    "fillmode": "overlay",
+                    "fgcolor": "#ffffff",
+                    "fgopacity": 0.45,
+                },
+            },
             text=[f"{share:.0%}" if share >= 0.06 else "" for share in shares],
             textposition="inside",
             insidetextanchor="middle",
@@ -143,8 +159,12 @@ def gap_waterfall(rows: Sequence[Row]) -> go.Figure:
     for row in rows:
         bases.append(0.0 if row["total"] else level)
         level = row["estimate"] if row["total"] else level - row["estimate"]
-        labels.append(f"{row['term']}<br><b>{row['estimate'] if row['total'] else -row['estimate']:{'' if row['total'] else '+'}.1%}</b>")
-    losses = [{**row, "estimate": -row["estimate"], "low": _minus(row["high"]), "high": _minus(row["low"])} for row in rows]
+        told = f"{row['estimate']:.1%}" if row["total"] else f"{-row['estimate']:+.1%}"
+        labels.append(f"{row['term']}<br><b>{told}</b>")
+    losses = [
+        {**row, "estimate": -row["estimate"], "low": _minus(row["high"]), "high": _minus(row["low"])}
+        for row in rows
+    ]
     drawn = [row if row["total"] else loss for row, loss in zip(rows, losses, strict=True)]
     colors = ["#0072B2" if row["total"] else "#D55E00" if row["estimate"] >= 0 else "#009E73" for row in rows]
     stripes = ["" if row["total"] else "/" for row in rows]
@@ -153,7 +173,10 @@ def gap_waterfall(rows: Sequence[Row]) -> go.Figure:
         x=labels,
         y=[row["estimate"] for row in drawn],
         base=bases,
-        marker={"color": colors, "pattern": {"shape": stripes, "fillmode": "overlay", "fgcolor": "#ffffff", "fgopacity": 0.35}},
+        marker={
+            "color": colors,
+            "pattern": {"shape": stripes, "fillmode": "overlay", "fgcolor": "#ffffff", "fgopacity": 0.35},
+        },
         error_y={**_whiskers(drawn, "estimate", "low", "high"), "color": "#8a94a3"},
         customdata=[_interval(row) for row in rows],
         hovertemplate="%{x}<br>%{customdata}<extra></extra>",
@@ -171,15 +194,24 @@ def heatmap(counts: np.ndarray, *, diverging: bool = False, title: str = "visits
         title: of the colour bar.
     """
     top = float(np.nanmax(np.abs(counts))) if np.isfinite(counts).any() else 0.0
-    scale = {"colorscale": "RdBu", "zmid": 0, "zmin": -top, "zmax": top} if diverging else {"colorscale": "Cividis", "zmin": 0}
+    scale = (
+        {"colorscale": "RdBu", "zmid": 0, "zmin": -top, "zmax": top}
+        if diverging
+        else {"colorscale": "Cividis", "zmin": 0}
+    )
     figure = go.Figure(
         go.Heatmap(
             z=counts,
-            colorbar={"title": {"text": title, "side": "right"}, "thickness": 12, "outlinewidth": 0},
+            colorbar={
+                "title": {"text": title, "side": "right", "font": {"size": 12}},
+                "thickness": 12,
+                "outlinewidth": 0,
+            },
             hovertemplate="x %{x}, y %{y}: %{z:.3g}<extra></extra>",
             **scale,
         )
     )
+    figure.update_layout(margin={"t": 12})
     figure.update_xaxes(showgrid=False, constrain="domain", range=[0, counts.shape[1]], title="x in px")
     return figure.update_yaxes(
         showgrid=False, scaleanchor="x", constrain="domain", range=[counts.shape[0], 0], title="y in px"
@@ -207,59 +239,31 @@ def swap_matrix(rows: Sequence[Row]) -> go.Figure:
         values[i, j] = row["accuracy"]
         texts[i, j] = f"<b>{row['accuracy']:.1%}</b><br>{row['low']:.0%}–{row['high']:.0%}<br>n={row['n']:,}"
         if row["own"]:
-            figure.add_shape(type="rect", x0=j - 0.48, x1=j + 0.48, y0=i - 0.48, y1=i + 0.48, line={"width": 3, "color": "#D55E00"})
+            figure.add_shape(
+                type="rect",
+                x0=j - 0.48,
+                x1=j + 0.48,
+                y0=i - 0.48,
+                y1=i + 0.48,
+                line={"width": 3, "color": "#D55E00"},
+            )
     names = _unique([short(name, 38) for name in down])
     figure.add_heatmap(
-        z=values, x=across, y=names, text=texts, texttemplate="%{text}", colorscale="Cividis", zmin=0, zmax=1,
-        xgap=2, ygap=2, colorbar={"tickformat": ".0%", "thickness": 12, "title": {"text": "accuracy", "side": "right"}},
+        z=values,
+        x=across,
+        y=names,
+        text=texts,
+        texttemplate="%{text}",
+        colorscale="Cividis",
+        zmin=0,
+        zmax=1,
+        xgap=2,
+        ygap=2,
+        colorbar={"tickformat": ".0%", "thickness": 12, "title": {"text": "accuracy", "side": "right"}},
         hovertemplate="%{y} read by %{x}<br>%{text}<extra></extra>",
     )
     figure.update_xaxes(side="top", showgrid=False, type="category")
     return figure.update_yaxes(autorange="reversed", showgrid=False, type="category")
-
-
-def incidence(curves: Mapping[str, Sequence[float]], bands: Mapping[str, tuple[Sequence[float], Sequence[float]]],
-              time: Sequence[float]) -> go.Figure:
-    """Competing ways to end, cumulated over the steps, with bands.
-
-    Args:
-        curves: by cause, share of episodes ended by it, at each time.
-        bands: by cause, lower and upper bounds.
-        time: the times.
-    """
-    figure = go.Figure()
-    for i, (cause, values) in enumerate(curves.items()):
-        color = CATEGORIES[i % len(CATEGORIES)]
-        if cause in bands:
-            low, high = bands[cause]
-            figure.add_scatter(
-                x=[*time, *reversed(time)], y=[*high, *reversed(low)], fill="toself", line={"width": 0, "shape": "hv"},
-                fillcolor=_faint(color), hoverinfo="skip", showlegend=False, name=cause,
-            )
-        figure.add_scatter(
-            x=list(time), y=list(values), name=_words(cause), mode="lines",
-            line={"color": color, "shape": "hv", "width": 2.5, "dash": ("solid", "dash", "dot", "dashdot")[i % 4]},
-        )
-    figure.update_xaxes(title="actions taken")
-    return figure.update_yaxes(title="share of episodes", tickformat=".0%", range=[0, 1.02])
-
-
-def risk_coverage(curves: Mapping[str, Row]) -> go.Figure:
-    """Risk when only the most confident are answered, a line a name.
-
-    Args:
-        curves: by name, `coverage`, `risk`, `n` and `augrc`.
-    """
-    if not curves:
-        return nothing("No answered episodes with a confidence")
-    figure = go.Figure()
-    for i, (name, row) in enumerate(curves.items()):
-        figure.add_scatter(
-            x=row["coverage"], y=row["risk"], mode="lines", name=f"{_words(name)} (AUGRC {row['augrc']:.3f}, n = {row['n']})",
-            line={"color": CATEGORIES[i % 8], "width": 2.2, "dash": ("solid", "dash", "dot", "dashdot")[i % 4]},
-        )
-    figure.update_xaxes(title="share of episodes answered, most confident first", tickformat=".0%", range=[0, 1.02])
-    return figure.update_yaxes(title="share of them wrong", tickformat=".0%", rangemode="tozero")
 
 
 def bars(rows: Sequence[Row], *, title: str = "share of episodes") -> go.Figure:
@@ -274,7 +278,7 @@ def bars(rows: Sequence[Row], *, title: str = "share of episodes") -> go.Figure:
         return nothing("Nothing to count here")
     figure = go.Figure(
         go.Bar(
-            y=[_words(row["name"]) for row in rows],
+            y=[words(row["name"]) for row in rows],
             x=[row["estimate"] for row in rows],
             orientation="h",
             marker={"color": "#0072B2"},
@@ -286,7 +290,8 @@ def bars(rows: Sequence[Row], *, title: str = "share of episodes") -> go.Figure:
             hovertemplate="%{y}: %{customdata[0]} of %{customdata[1]} (%{x:.1%})<extra></extra>",
         )
     )
-    figure.update_xaxes(title=title, tickformat=".0%", rangemode="tozero")
+    figure.update_layout(margin={"t": 12}, bargap=0.35 if len(rows) > 4 else 0.7)
+    figure.update_xaxes(title=title, tickformat=".0%", range=[0, 1.02])
     return figure.update_yaxes(autorange="reversed")
 
 
@@ -309,7 +314,12 @@ def grouped_shares(series: Mapping[str, Sequence[Row]], *, x_title: str) -> go.F
             error_y={**_whiskers(rows, "estimate"), "color": "#8a94a3"},
             marker={
                 "color": CATEGORIES[i],
-                "pattern": {"shape": PATTERNS[i], "fillmode": "overlay", "fgcolor": "#ffffff", "fgopacity": 0.35},
+                "pattern": {
+                    "shape": PATTERNS[i],
+                    "fillmode": "overlay",
+                    "fgcolor": "#ffffff",
+                    "fgopacity": 0.35,
+                },
             },
             text=[f"n={row['n']:,}" for row in rows],
             textposition="inside",
@@ -349,16 +359,14 @@ def _minus(value: float | None) -> float | None:
     return None if value is None else -value
 
 
-def _words(name: str) -> str:
+def words(name: str) -> str:
+    """A name as words."""
     return name.replace("_", " ")
 
 
-def _faint(color: str) -> str:
-    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},0.15)"
-
-
-def _whiskers(rows: Sequence[Row], name: str, low: str | None = None, high: str | None = None) -> dict[str, Any]:
+def _whiskers(
+    rows: Sequence[Row], name: str, low: str | None = None, high: str | None = None
+) -> dict[str, Any]:
     """Error bars from an estimate and its interval; none where there is no interval."""
     low, high = low or f"{name}_low", high or f"{name}_high"
     known = [row[name] is not None and row[low] is not None for row in rows]

@@ -131,7 +131,14 @@ def _level(term: str, estimate: float, low: float | None, high: float | None, n:
 
 
 def _loss(term: str, value: Interval) -> dict[str, Any]:
-    return {"term": term, "estimate": value.estimate, "low": value.low, "high": value.high, "n": value.n, "total": False}
+    return {
+        "term": term,
+        "estimate": value.estimate,
+        "low": value.low,
+        "high": value.high,
+        "n": value.n,
+        "total": False,
+    }
 
 
 def _row(row: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
@@ -209,5 +216,14 @@ def category_shares(verdicts: Sequence[Verdict], *, leads: bool) -> list[dict[st
         k = sum(verdict.leads == name if leads else name in verdict.steps for verdict in verdicts)
         share = proportion(k, len(verdicts))
         if k:
-            rows.append({"name": name, "estimate": share.estimate, "low": share.low, "high": share.high, "k": k, "n": share.n})
+            rows.append(
+                {
+                    "name": name,
+                    "estimate": share.estimate,
+                    "low": share.low,
+                    "high": share.high,
+                    "k": k,
+                    "n": share.n,
+                }
+            )
     return rows

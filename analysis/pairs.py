@@ -21,7 +21,9 @@ def shared_worlds(database: Database, runs: Sequence[str]) -> list[dict[str, Any
     return rows
 
 
-def compare(episodes: Sequence[Episode], geometry: Geometry, canvas: np.ndarray | None) -> list[dict[str, Any]]:
+def compare(
+    episodes: Sequence[Episode], geometry: Geometry, canvas: np.ndarray | None
+) -> list[dict[str, Any]]:
     """Likeness of every two paths over one canvas (docs/metrics.md A10).
 
     Args:

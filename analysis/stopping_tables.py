@@ -305,12 +305,12 @@ def _sure(alternative: Alternative) -> float | None:
 def stopping(database: Database, evidence: Evidence) -> list[Row]:
     """`table stopping`: the database must have been opened with `posterior="each"`."""
     stops = load_stops(database, evidence)
-    return stopping_rows(stops, _worths(database, stops, evidence))
+    return stopping_rows(stops, worths(database, stops, evidence))
 
 
-def _worths(database: Database, stops: Sequence[Stop], evidence: Evidence) -> dict[tuple[str, str], Worth]:
+def worths(database: Database, stops: Sequence[Stop], evidence: Evidence) -> dict[tuple[str, str], Worth]:
     """What more glimpses would have been worth, by run and episode."""
-    reader, worths = load("reference"), {}
+    reader, found = load("reference"), {}
     for run, members in by_run(stops).items():
         geometry = database.store.run(run).geometry()
         episodes = database.store.episodes(run, [stop.source_episode_id for stop in members])
@@ -318,5 +318,5 @@ def _worths(database: Database, stops: Sequence[Stop], evidence: Evidence) -> di
         for episode in episodes:
             if geometry is not None and episode.canvas in canvases:
                 canvas = canvases[episode.canvas]
-                worths[run, episode.episode_id] = value_of_more(episode, canvas, geometry, reader, evidence)
-    return worths
+                found[run, episode.episode_id] = value_of_more(episode, canvas, geometry, reader, evidence)
+    return found

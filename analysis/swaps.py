@@ -21,7 +21,9 @@ def forms(database: Database) -> list[dict[str, Any]]:
     ).to_dicts()
 
 
-def matrix(database: Database, form: str, evidence: Evidence, runs: Sequence[str] | None) -> list[dict[str, Any]]:
+def matrix(
+    database: Database, form: str, evidence: Evidence, runs: Sequence[str] | None
+) -> list[dict[str, Any]]:
     """Cells of `figures.swap_matrix` (`sql/swap_matrix.sql`): the agent's own answers, then each predictor's."""
     rows = measured(database.query("swap_matrix"))
     cells = []
@@ -32,7 +34,9 @@ def matrix(database: Database, form: str, evidence: Evidence, runs: Sequence[str
         if own not in cells:
             cells.append(own)
         same = row["predictor"] == row["model"]
-        cells.append({"trajectory": row["run"], "predictor": row["predictor"], "own": same, **_cell(row["accuracy"])})
+        cells.append(
+            {"trajectory": row["run"], "predictor": row["predictor"], "own": same, **_cell(row["accuracy"])}
+        )
     return cells
 
 
@@ -42,14 +46,21 @@ def _cell(value: Any) -> dict[str, Any]:
 
 
 def flips(
-    database: Database, runs: Sequence[str] | None, predictor: str, form: str, evidence: Evidence, who: str | None
+    database: Database,
+    runs: Sequence[str] | None,
+    predictor: str,
+    form: str,
+    evidence: Evidence,
+    who: str | None,
 ) -> list[dict[str, Any]]:
     """Episodes that the agent and the predictor answered differently (`sql/flips.sql`)."""
     given = {"runs": list(runs) if runs else None, "predictor": predictor, "representation": form}
     return database.query("flips", {**given, "evidence": evidence, "who": who}).to_dicts()
 
 
-def replies(database: Database, run: str, source_id: str, form: str, evidence: Evidence) -> list[dict[str, Any]]:
+def replies(
+    database: Database, run: str, source_id: str, form: str, evidence: Evidence
+) -> list[dict[str, Any]]:
     """What each predictor replied to the evidence after the last shown glimpse: answer, raw reply, probabilities."""
     return database.query(
         """

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..schemas import Episode, Geometry, Run
-from ..schemas.metrics import Posterior, StepMetrics
 from ..schemas.enums import REASONS
+from ..schemas.metrics import Posterior, StepMetrics
 from ..traces.store import Store
 from .beliefs.events import episode_events
 from .beliefs.extract import extract
+from .derive import derive
 from .kernels import coverage
 from .kernels.acquisition import greedy_path, sweep_path
-from .derive import derive
 from .metrics import canvases_of
 from .posterior import EvidenceReader
 

@@ -1,4 +1,4 @@
-"""Where agents looked: visits of each pixel, by digit, run or outcome (docs/metrics.md 6; exact boxes, no smoothing)."""
+"""Where agents looked: visits of each pixel, by digit, run or outcome (docs/metrics.md 6): exact boxes."""
 
 from __future__ import annotations
 

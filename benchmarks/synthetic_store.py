@@ -2,8 +2,8 @@
 
     python benchmarks/synthetic_store.py STORE --runs 1000 --episodes 1000
 
-Paths, pictures and metrics are those of the bundled world; only run names, models and a share of the answers differ from
-copy to copy, so that every query meets believable values. What it made is printed.
+Paths, pictures and metrics are those of the bundled world; only run names, models and a share of the answers
+differ from copy to copy, so that every query meets believable values. What it made is printed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def make_base(path: Path, episodes: int) -> tuple[Store, dict[str, pl.DataFrame]
     """Runs of a few policies with their metrics: the store and its tables."""
     store, reader = Store(path, create=True), load("reference")
     for policy, level, settings in BASES:
-        record(Plan(policy=policy, level=level, settings=settings, episodes=episodes, predictor=reader), store)
+        record(
+            Plan(policy=policy, level=level, settings=settings, episodes=episodes, predictor=reader), store
+        )
     ensure(store, store.runs()["run"].to_list(), "last")
     return store, {name: store.raw(name).collect() for name in ("runs", "canvases", *TABLES)}
 
@@ -46,12 +48,19 @@ def copy_run(base: dict[str, pl.DataFrame], number: int) -> dict[str, pl.DataFra
     """One run of the store: a base run under another name, model and memory, some answers changed."""
     rng = np.random.default_rng(number)
     old = base["runs"].row(number % base["runs"].height, named=True)["ingest_id"]
-    new, model, memory = f"synthetic{number:07d}", MODELS[number % len(MODELS)], MEMORIES[number // 7 % len(MEMORIES)]
+    new, model, memory = (
+        f"synthetic{number:07d}",
+        MODELS[number % len(MODELS)],
+        MEMORIES[number // 7 % len(MEMORIES)],
+    )
     made = {name: base[name].filter(pl.col("ingest_id") == old) for name in ("runs", *TABLES)}
     made = {name: rows.with_columns(ingest_id=pl.lit(new)) for name, rows in made.items()}
     made["runs"] = made["runs"].with_columns(
-        run=pl.lit(f"{model}/{memory}/{number:05d}"), run_id=pl.lit(f"{number:016x}"), model=pl.lit(model),
-        memory=pl.lit(memory), source_digest=pl.lit(new),
+        run=pl.lit(f"{model}/{memory}/{number:05d}"),
+        run_id=pl.lit(f"{number:016x}"),
+        model=pl.lit(model),
+        memory=pl.lit(memory),
+        source_digest=pl.lit(new),
     )
     luck = pl.Series(rng.random(made["episodes"].height))
     right, silent = luck < rng.uniform(0.1, 0.5), luck > rng.uniform(0.9, 1.0)
@@ -87,7 +96,9 @@ def make(path: Path, runs: int, episodes: int) -> None:
 
 def main() -> None:
     """Make a store and print what is in it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("store", type=Path)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--episodes", type=int, default=1000, help="of each run")
@@ -97,7 +108,9 @@ def main() -> None:
     store = Store(options.store)
     counts = {name: store.raw(name).select(pl.len()).collect().item() for name in ("runs", *TABLES)}
     size = sum(file.stat().st_size for file in options.store.rglob("*") if file.is_file())
-    print(f"{options.store}: {', '.join(f'{n:,} {name}' for name, n in counts.items())}; {size / 2**20:,.0f} MiB")
+    print(
+        f"{options.store}: {', '.join(f'{n:,} {name}' for name, n in counts.items())}; {size / 2**20:,.0f} MiB"
+    )
     print(f"made in {time.perf_counter() - begun:.0f} s")
 
 

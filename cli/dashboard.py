@@ -20,7 +20,9 @@ def register(app: typer.Typer) -> None:
 def dashboard(
     traces: Traces = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on")] = 8050,
-    host: Annotated[str, typer.Option(help="Address to listen on; anything but this machine's own is open to others")] = LOCAL,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; anything but this machine's own is open to others")
+    ] = LOCAL,
 ) -> None:
     """Look at runs and step through episodes in the browser."""
     from ..analysis.metrics import ensure
@@ -30,7 +32,12 @@ def dashboard(
     store = open_store(create=bool(traces))
     selected = [(chosen.run, chosen.ids) for chosen in select(store, traces or [])]
     with progress("metrics") as bar:
-        ensure(store, [run for run, _ in selected], "last", progress=lambda done, of: bar.update(bar.task_ids[0], completed=done, total=of))
+        ensure(
+            store,
+            [run for run, _ in selected],
+            "last",
+            progress=lambda done, of: bar.update(bar.task_ids[0], completed=done, total=of),
+        )
     if host not in (LOCAL, "localhost", "::1"):
         warn(f"anyone who can reach {host}:{port} can read this store; there is no password")
     say(f"dashboard on http://{host}:{port} (Ctrl-C ends it)")

@@ -11,7 +11,7 @@ import dash_mantine_components as dmc
 from dash import Input, Output, State, dcc, html
 
 from ..replay.player_html import SCRIPTS
-from .components.parts import notice
+from .components.parts import aria, notice
 from .pages import PAGES
 from .routes import add_routes
 from .source import Source
@@ -22,7 +22,18 @@ _INDEX = """<!doctype html>
 <body>{%app_entry%}<footer>{%config%}{%scripts%}{%renderer%}</footer></body>
 </html>"""
 
-_DARK = ("#e7eaef", "#c9d0da", "#a2acba", "#7c8797", "#556070", "#39414d", "#262c35", "#1c2027", "#171b21", "#14171c")
+_DARK = (
+    "#e7eaef",
+    "#c9d0da",
+    "#a2acba",
+    "#7c8797",
+    "#556070",
+    "#39414d",
+    "#262c35",
+    "#1c2027",
+    "#171b21",
+    "#14171c",
+)
 _THEME = {
     "primaryColor": "cyan",
     "primaryShade": {"light": 8, "dark": 5},
@@ -58,10 +69,10 @@ def _shell() -> Any:
     header = dmc.Group(
         [
             dcc.Link([html.Span(className="brand-mark"), "mnistpro-replay"], href="/", className="brand"),
-            html.Nav(links, className="nav", **{"aria-label": "Pages"}),
+            html.Nav(links, className="nav", **aria("Pages")),
             dmc.Text(id="chosen-note", size="sm", c="dimmed", className="chosen-note"),
             dmc.ColorSchemeToggle(
-                lightIcon="☀", darkIcon="☾", variant="default", size="md", **{"aria-label": "Light or dark"}
+                lightIcon="☀", darkIcon="☾", variant="default", size="md", **aria("Light or dark")
             ),
         ],
         h="100%",
@@ -105,7 +116,9 @@ def _route(app: dash.Dash, source: Source) -> None:
         State("location", "hash"),
     )
     app.clientside_callback(
-        dash.ClientsideFunction("mnistpro", "chosenNote"), Output("chosen-note", "children"), Input("chosen", "data")
+        dash.ClientsideFunction("mnistpro", "chosenNote"),
+        Output("chosen-note", "children"),
+        Input("chosen", "data"),
     )
 
 

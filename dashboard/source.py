@@ -12,9 +12,12 @@ import polars as pl
 from ..analysis.audit import Case, Verdict, audit
 from ..analysis.cases import cases
 from ..analysis.database import Database, Selected
+from ..analysis.drilldown import one_more
+from ..analysis.metrics import ensure
 from ..analysis.overview import category_shares, episodes_page, overview, run_sums
 from ..analysis.pairs import compare
 from ..analysis.posterior import EvidenceReader
+from ..analysis.stopping import Stop, load_stops
 from ..analysis.tracks import tracks
 from ..replay.scene import scene
 from ..schemas import Episode
@@ -37,6 +40,7 @@ class Source:
         self.selected = selected
         self._lock = Lock()
         self._cases: dict[str, list[Case]] = {}
+        self._worths: dict[str, list[dict[str, Any]]] = {}
 
     @cached_property
     def database(self) -> Database:
@@ -75,6 +79,25 @@ class Source:
                     self._cases.pop(next(iter(self._cases)))
             return self._cases[run]
 
+    def read_each(self, run: str) -> None:
+        """See that every glimpse of a run has been read, as `analyze --posterior each` does; does nothing twice."""
+        with self._lock:
+            if ensure(self.store, [run], "each"):
+                self._cases.pop(run, None)
+
+    def stops(self, run: str) -> list[Stop]:
+        """Episodes of a run as stopping sees them."""
+        self.read_each(run)
+        return load_stops(Database(self.store, [(run, None)], posterior=None))
+
+    def worths(self, run: str) -> list[dict[str, Any]]:
+        """What one more glimpse would have been worth, an episode a row; kept, for it takes a while."""
+        if run not in self._worths:
+            stops = self.stops(run)
+            with self._lock:
+                self._worths[run] = one_more(self.database, stops)
+        return self._worths[run]
+
     def audit(self, runs: Sequence[str], *, leads: bool) -> tuple[list[dict[str, Any]], list[Verdict], int]:
         """Rows of `figures.bars`, the verdicts on failed episodes, and how many episodes were looked at.
 
@@ -88,7 +111,10 @@ class Source:
 
     def episode(self, run: str, source_id: str) -> dict[str, Any]:
         """Everything that the player shows of an episode; StoreError or LookupError where there is none."""
-        return {**self._scene(run, self.record(run, source_id)), "neighbours": self.neighbours(run, source_id)}
+        return {
+            **self._scene(run, self.record(run, source_id)),
+            "neighbours": self.neighbours(run, source_id),
+        }
 
     def record(self, run: str, source_id: str) -> Episode:
         """An episode with its steps and texts; StoreError or LookupError where there is none."""

@@ -22,7 +22,7 @@ SCRIPTS = ("draw.js", "charts.js", "player.js")
 @cache
 def asset(name: str) -> str:
     """A text file of the player."""
-    return (files(__package__) / "assets" / name).read_text("utf-8")
+    return (files(__package__ or "") / "assets" / name).read_text("utf-8")
 
 
 def page(store: Store, run: Run, episode: Episode, tracks: dict[str, Any] | None = None) -> bytes:

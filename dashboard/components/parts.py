@@ -9,7 +9,6 @@ import dash_ag_grid as dag
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-
 _THEME = (
     "themeQuartz.withParams({accentColor: '#0b7285', fontFamily: 'inherit', fontSize: 13, "
     "headerFontWeight: 600, cellHorizontalPadding: 10, wrapperBorderRadius: 8, "
@@ -20,20 +19,34 @@ _THEME = (
 
 def notice(title: str, hint: str, *, tone: str = "gray") -> Any:
     """What stands where there is nothing to show: what is the case, and what to do."""
-    return dmc.Alert(dmc.Text(hint, size="sm"), title=title, color=tone, variant="light", m="md", className="notice")
+    return dmc.Alert(
+        dmc.Text(hint, size="sm"), title=title, color=tone, variant="light", m="md", className="notice"
+    )
+
+
+def aria(label: str) -> Any:
+    """The attribute that names an element for those who do not see it."""
+    return {"aria-label": label}
 
 
 def card(title: str, *children: Any, note: Any = None, grow: bool = False) -> Any:
     """A titled panel; `note` stands small beside the title."""
     head = html.Div([html.H3(title), html.Span(note, className="card-note")], className="card-head")
-    return html.Section([head, *children], className="card card-grow" if grow else "card", **{"aria-label": title})
+    return html.Section([head, *children], className="card card-grow" if grow else "card", **aria(title))
 
 
 def graph(id_: Any, height: int | str = 320) -> Any:
     """A Plotly graph that fills its card, with a loading mark."""
-    config = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"], "responsive": True}
+    config: Any = {
+        "displaylogo": False,
+        "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"],
+        "responsive": True,
+    }
     return dcc.Loading(
-        dcc.Graph(id=id_, config=config, style={"height": height}), type="dot", color="#0b7285", delay_show=300
+        dcc.Graph(id=id_, config=config, style={"height": height}),
+        type="dot",
+        color="#0b7285",
+        delay_show=300,
     )
 
 
@@ -42,7 +55,14 @@ def toolbar(*children: Any) -> Any:
     return dmc.Group(list(children), gap="sm", align="end", className="toolbar")
 
 
-def grid(id_: Any, columns: Sequence[dict[str, Any]], *, infinite: bool = False, height: str = "100%", **options: Any) -> Any:
+def grid(
+    id_: Any,
+    columns: Sequence[dict[str, Any]],
+    *,
+    infinite: bool = False,
+    height: str = "100%",
+    **options: Any,
+) -> Any:
     """A table; with `infinite` its rows come from the server a page at a time."""
     settings = {
         "theme": {"function": _THEME},
@@ -68,10 +88,17 @@ def grid(id_: Any, columns: Sequence[dict[str, Any]], *, infinite: bool = False,
 
 def column(field: str, title: str, *, number: str | None = None, **options: Any) -> dict[str, Any]:
     """A column of a table; `number` is a d3 format for its values."""
-    made: dict[str, Any] = {"field": field, "headerName": title, "headerTooltip": options.pop("hint", title), **options}
+    made: dict[str, Any] = {
+        "field": field,
+        "headerName": title,
+        "headerTooltip": options.pop("hint", title),
+        **options,
+    }
     if number is not None:
         made |= {
             "type": "rightAligned",
-            "valueFormatter": {"function": f"params.value == null ? '–' : d3.format('{number}')(params.value)"},
+            "valueFormatter": {
+                "function": f"params.value == null ? '–' : d3.format('{number}')(params.value)"
+            },
         }
     return made

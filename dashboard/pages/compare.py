@@ -22,27 +22,44 @@ _MARK = {True: "✓", False: "✗", None: "–"}
 def layout(source: Source, query: Mapping[str, str]) -> Any:
     """Choice of runs and of a world; the picture is drawn in the browser."""
     if source.sums.height < 2:
-        return notice("Two runs are needed", "Bring another one in with `mnistpro-replay ingest PATH`, then reload.")
+        return notice(
+            "Two runs are needed", "Bring another one in with `mnistpro-replay ingest PATH`, then reload."
+        )
     asked = [query[name] for name in ("run", "run2", "run3", "run4") if query.get(name)]
     bar = toolbar(
         dmc.MultiSelect(
-            id="compare-runs", label="two to four runs", data=source.sums["run"].to_list(), value=asked, maxValues=4,
-            searchable=True, limit=50, w=520, placeholder="runs",
+            id="compare-runs",
+            label="two to four runs",
+            data=source.sums["run"].to_list(),
+            value=asked,
+            maxValues=4,
+            searchable=True,
+            limit=50,
+            w=520,
+            placeholder="runs",
         ),
-        dmc.Select(id="compare-world", label="canvas", searchable=True, w=220, value=query.get("world"), limit=100),
+        dmc.Select(
+            id="compare-world", label="canvas", searchable=True, w=220, value=query.get("world"), limit=100
+        ),
         dmc.SegmentedControl(
-            id="compare-view", data=[{"value": "side", "label": "side by side"}, {"value": "over", "label": "over one canvas"}], value=query.get("view", "side"),
+            id="compare-view",
+            data=[{"value": "side", "label": "side by side"}, {"value": "over", "label": "over one canvas"}],
+            value=query.get("view", "side"),
         ),
         dmc.Text(id="compare-note", size="sm", c="dimmed", className="count"),
     )
-    return html.Div([bar, dcc.Store(id="compare-pick"), html.Div(id="compare", className="compare")], className="page")
+    return html.Div(
+        [bar, dcc.Store(id="compare-pick"), html.Div(id="compare", className="compare")], className="page"
+    )
 
 
 def register(app: dash.Dash, source: Source) -> None:
     """Add the callbacks."""
 
     @app.callback(
-        Output("compare-runs", "value"), Input("chosen", "data"), State("compare-runs", "value"),
+        Output("compare-runs", "value"),
+        Input("chosen", "data"),
+        State("compare-runs", "value"),
     )
     def begin(chosen: Any, value: Any) -> Any:
         if value:

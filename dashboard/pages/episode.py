@@ -41,15 +41,35 @@ def layout(source: Source, query: Mapping[str, str]) -> Any:
             className="page page-player",
         )
     if source.sums.is_empty():
-        return notice("This store holds no run", "Bring one in with `mnistpro-replay ingest PATH`, then reload.")
+        return notice(
+            "This store holds no run", "Bring one in with `mnistpro-replay ingest PATH`, then reload."
+        )
     filters = toolbar(
         dmc.Select(
-            id="list-run", label="run", data=source.sums["run"].to_list(), value=query.get("run"), w=340,
-            searchable=True, clearable=True, limit=50, placeholder="chosen runs, else all",
+            id="list-run",
+            label="run",
+            data=source.sums["run"].to_list(),
+            value=query.get("run"),
+            w=340,
+            searchable=True,
+            clearable=True,
+            limit=50,
+            placeholder="chosen runs, else all",
         ),
-        dmc.Select(id="list-outcome", label="verdict", data=["right", "wrong", "none"], w=120, clearable=True, placeholder="any"),
         dmc.Select(
-            id="list-stop", label="ended", w=150, clearable=True, placeholder="any",
+            id="list-outcome",
+            label="verdict",
+            data=["right", "wrong", "none"],
+            w=120,
+            clearable=True,
+            placeholder="any",
+        ),
+        dmc.Select(
+            id="list-stop",
+            label="ended",
+            w=150,
+            clearable=True,
+            placeholder="any",
             data=["answered", "step_limit", "invalid_action", "no_answer", "error", "running", "unknown"],
         ),
         dmc.TextInput(id="list-label", label="label", w=90, debounce=300, placeholder="any"),

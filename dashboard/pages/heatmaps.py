@@ -25,18 +25,33 @@ def layout(source: Source, query: Mapping[str, str]) -> Any:
     """Two groups of episodes, A and B, their maps and the difference."""
     known = geometries(source.database)
     if not known:
-        return notice("No run here has a geometry", "Visits need window, stride and panel size; the logs of these runs do not say.")
-    sizes = [{"value": _text(g), "label": f"{g.n_panels} digit{'s' * (g.n_panels > 1)}, window {g.window}, stride {g.stride}"} for g in known]
+        return notice(
+            "No run here has a geometry",
+            "Visits need window, stride and panel size; the logs of these runs do not say.",
+        )
+    sizes = [
+        {
+            "value": _text(g),
+            "label": f"{g.n_panels} digit{'s' * (g.n_panels > 1)}, window {g.window}, stride {g.stride}",
+        }
+        for g in known
+    ]
     bar = toolbar(
-        dmc.Select(id="heat-geometry", label="world", data=sizes, value=sizes[0]["value"], allowDeselect=False, w=250),
+        dmc.Select(
+            id="heat-geometry", label="world", data=sizes, value=sizes[0]["value"], allowDeselect=False, w=250
+        ),
         *_group(source, "a", "wrong", query),
         *_group(source, "b", "right", query),
     )
     maps = [
-        card(f"{name}: visits of each pixel", graph(f"heat-{key}", 300), note=html.Span(id=f"heat-{key}-note"))
+        card(
+            f"{name}: visits of each pixel", graph(f"heat-{key}", 300), note=html.Span(id=f"heat-{key}-note")
+        )
         for key, name in (("a", "A"), ("b", "B"))
     ]
-    delta = card("A less B", graph("heat-difference", 340), note="red: more in B, blue: more in A; 0 in the middle")
+    delta = card(
+        "A less B", graph("heat-difference", 340), note="red: more in B, blue: more in A; 0 in the middle"
+    )
     return html.Div([bar, html.Div(maps, className="columns"), delta], className="page")
 
 
@@ -44,9 +59,34 @@ def _group(source: Source, key: str, outcome: str, query: Mapping[str, str]) -> 
     name = key.upper()
     digits = [str(digit) for digit in range(10)]
     return [
-        dmc.Select(id=f"heat-run-{key}", label=f"{name}: run", data=source.sums["run"].to_list(), value=query.get(f"run{key}"), clearable=True, searchable=True, limit=50, w=190, placeholder="all, or chosen"),
-        dmc.Select(id=f"heat-outcome-{key}", label=f"{name}: outcome", data=_OUTCOMES, value=outcome, clearable=True, w=145, placeholder="any"),
-        dmc.Select(id=f"heat-digit-{key}", label=f"{name}: digit", data=digits, clearable=True, w=80, placeholder="any"),
+        dmc.Select(
+            id=f"heat-run-{key}",
+            label=f"{name}: run",
+            data=source.sums["run"].to_list(),
+            value=query.get(f"run{key}"),
+            clearable=True,
+            searchable=True,
+            limit=50,
+            w=190,
+            placeholder="all, or chosen",
+        ),
+        dmc.Select(
+            id=f"heat-outcome-{key}",
+            label=f"{name}: outcome",
+            data=_OUTCOMES,
+            value=outcome,
+            clearable=True,
+            w=145,
+            placeholder="any",
+        ),
+        dmc.Select(
+            id=f"heat-digit-{key}",
+            label=f"{name}: digit",
+            data=digits,
+            clearable=True,
+            w=80,
+            placeholder="any",
+        ),
     ]
 
 
@@ -61,19 +101,31 @@ def register(app: dash.Dash, source: Source) -> None:
         *(Output(f"heat-{name}", "figure") for name in ("a", "b", "difference")),
         *(Output(f"heat-{key}-note", "children") for key in ("a", "b")),
         Input("heat-geometry", "value"),
-        *(Input(f"heat-{field}-{key}", "value") for key in ("a", "b") for field in ("run", "outcome", "digit")),
+        *(
+            Input(f"heat-{field}-{key}", "value")
+            for key in ("a", "b")
+            for field in ("run", "outcome", "digit")
+        ),
         Input("chosen", "data"),
         Input("scheme", "data"),
     )
     def draw(size: str, *given: Any) -> Any:
-        geometry = Geometry(*map(int, size.split(",")))
+        window, stride, panel, n_panels = map(int, size.split(","))
+        geometry = Geometry(window, stride, panel, n_panels)
         *fields, chosen, scheme = given
         groups = []
         for run, outcome, digit in (fields[:3], fields[3:]):
             runs = [run] if run else chosen
-            groups.append(visits(source.database, geometry, {"runs": runs, "outcome": outcome, "label": digit}))
+            groups.append(
+                visits(source.database, geometry, {"runs": runs, "outcome": outcome, "label": digit})
+            )
         title = "visits per<br>episode"
-        plots = [figures.heatmap(g.per_episode, title=title) if g.n else figures.nothing("No such episode: widen the filters") for g in groups]
+        plots = [
+            figures.heatmap(g.per_episode, title=title)
+            if g.n
+            else figures.nothing("No such episode: widen the filters")
+            for g in groups
+        ]
         a, b = groups
         both = figures.heatmap(difference(a, b), diverging=True, title="more visits<br>per episode")
         plots.append(both if a.n and b.n else figures.nothing("A difference needs episodes in A and in B"))

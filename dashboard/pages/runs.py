@@ -26,14 +26,25 @@ _COLUMNS = (
     column("condition", "condition", flex=1, minWidth=120, tooltipField="condition"),
     column("level", "digits", width=76, type="rightAligned"),
     column("n", "n", number=",d", width=86, hint="episodes"),
-    column("accuracy", "accuracy % [95 %]", width=155, type="rightAligned", hint="over scored episodes, Wilson interval",
-           valueFormatter={"function": "mnistproInterval(params.data, 'accuracy')"}),
+    column(
+        "accuracy",
+        "accuracy % [95 %]",
+        width=155,
+        type="rightAligned",
+        hint="over scored episodes, Wilson interval",
+        valueFormatter={"function": "mnistproInterval(params.data, 'accuracy')"},
+    ),
     column("moves", "moves", number=".1f", width=82, hint="mean moves"),
     column("coverage", "ink seen", number=".0%", width=92, hint="mean share of stroke pixels seen"),
     column("revisit_rate", "revisits", number=".0%", width=92, hint="mean revisits per move"),
-    column("over_optimistic", "hasty % [95 %]", width=145, type="rightAligned",
-           hint="stop quality: answered wrong with less than half of the budget used and half of a panel seen",
-           valueFormatter={"function": "mnistproInterval(params.data, 'over_optimistic')"}),
+    column(
+        "over_optimistic",
+        "hasty % [95 %]",
+        width=145,
+        type="rightAligned",
+        hint="stop quality: answered wrong with less than half of the budget used and half of a panel seen",
+        valueFormatter={"function": "mnistproInterval(params.data, 'over_optimistic')"},
+    ),
     column("error", "errors", number=",d", width=82, hint="episodes whose runner failed"),
 )
 
@@ -41,21 +52,41 @@ _COLUMNS = (
 def layout(source: Source, query: Mapping[str, str]) -> Any:
     """Filters, the table, and three figures about the rows in it."""
     if source.sums.is_empty():
-        return notice("This store holds no run", "Bring one in with `mnistpro-replay ingest PATH`, then reload.")
-    values = {name: source.sums[name].drop_nulls().unique().sort().to_list() for name in ("model", "condition", "level")}
+        return notice(
+            "This store holds no run", "Bring one in with `mnistpro-replay ingest PATH`, then reload."
+        )
+    values = {
+        name: source.sums[name].drop_nulls().unique().sort().to_list()
+        for name in ("model", "condition", "level")
+    }
     filters = toolbar(
-        dmc.TextInput(id="runs-text", label="search", placeholder="run, model or tag", w=180, debounce=250, value=query.get("text")),
+        dmc.TextInput(
+            id="runs-text",
+            label="search",
+            placeholder="run, model or tag",
+            w=180,
+            debounce=250,
+            value=query.get("text"),
+        ),
         _select("runs-model", "model", values["model"], 160),
         _select("runs-condition", "condition", values["condition"], 160),
         _select("runs-level", "digits", [str(level) for level in values["level"]], 90),
-        dmc.Select(id="runs-by", label="rows are", data=list(GROUPINGS), value="run", w=150, allowDeselect=False),
+        dmc.Select(
+            id="runs-by", label="rows are", data=list(GROUPINGS), value="run", w=150, allowDeselect=False
+        ),
         dmc.Button("Use selected rows", id="runs-choose", variant="light", disabled=True),
         dmc.Button("Use all", id="runs-clear", variant="subtle"),
         dmc.Text(id="runs-count", size="sm", c="dimmed", className="count"),
     )
     selection = {"rowSelection": {"mode": "multiRow", "enableClickSelection": True, "selectAll": "filtered"}}
     first = _shown(source, {}, "run", dark=False)
-    table = grid("runs", _COLUMNS, rowData=first[0], getRowId="params.data.name", settings={**selection, "pagination": len(first[0]) > 100, "paginationPageSize": 100})
+    table = grid(
+        "runs",
+        _COLUMNS,
+        rowData=first[0],
+        getRowId="params.data.name",
+        settings={**selection, "pagination": len(first[0]) > 100, "paginationPageSize": 100},
+    )
     plots = html.Div(
         [
             card("Accuracy and ink seen", graph("runs-scatter", 320), note="a point a row, 95 % interval"),
@@ -63,20 +94,28 @@ def layout(source: Source, query: Mapping[str, str]) -> Any:
         ],
         className="columns",
     )
-    outcomes = card("How episodes ended", graph("runs-outcomes", 360), note="share of all episodes, first 24 rows")
+    outcomes = card(
+        "How episodes ended", graph("runs-outcomes", 360), note="share of all episodes, first 24 rows"
+    )
     block = html.Div(table, className="table-block", style={"height": min(len(first[0]), 10) * 32 + 38})
     return html.Div([filters, block, plots, outcomes], className="page")
 
 
 def _select(id_: str, label: str, values: Sequence[str], width: int) -> Any:
-    return dmc.Select(id=id_, label=label, data=list(values), w=width, clearable=True, searchable=True, placeholder="any")
+    return dmc.Select(
+        id=id_, label=label, data=list(values), w=width, clearable=True, searchable=True, placeholder="any"
+    )
 
 
 def _shown(source: Source, filters: Mapping[str, Any], by: str, *, dark: bool) -> tuple[Any, ...]:
     rows = overview(matching(source.sums, filters), by)
     plots = figures.accuracy_coverage(rows), figures.outcome_stacks(rows)
     episodes = sum(row["n"] for row in rows)
-    return rows, *(figures.themed(plot, dark=dark) for plot in plots), f"{len(rows):,} rows, {episodes:,} episodes"
+    return (
+        rows,
+        *(figures.themed(plot, dark=dark) for plot in plots),
+        f"{len(rows):,} rows, {episodes:,} episodes",
+    )
 
 
 def register(app: dash.Dash, source: Source) -> None:
@@ -95,7 +134,12 @@ def register(app: dash.Dash, source: Source) -> None:
         Input("scheme", "data"),
     )
     def show(text: Any, model: Any, condition: Any, level: Any, by: Any, scheme: Any) -> Any:
-        filters = {"text": text, "model": model, "condition": condition, "level": int(level) if level else None}
+        filters = {
+            "text": text,
+            "model": model,
+            "condition": condition,
+            "level": int(level) if level else None,
+        }
         return _shown(source, filters, by or "run", dark=scheme == "dark")
 
     @app.callback(

@@ -33,8 +33,18 @@ _COLUMNS = (
     column("run", "run", flex=1, minWidth=130, tooltipField="run"),
     column("source_episode_id", "#", width=62),
     column("label", "label", width=66),
-    column("own_answer", "agent", width=80, valueFormatter={"function": "mnistproAnswer(params.value, params.data.correct)"}),
-    column("answer", "predictor", width=96, valueFormatter={"function": "mnistproAnswer(params.value, params.data.read_right)"}),
+    column(
+        "own_answer",
+        "agent",
+        width=80,
+        valueFormatter={"function": "mnistproAnswer(params.value, params.data.correct)"},
+    ),
+    column(
+        "answer",
+        "predictor",
+        width=96,
+        valueFormatter={"function": "mnistproAnswer(params.value, params.data.read_right)"},
+    ),
     column("min_coverage", "least panel", number=".0%", width=100, hint="ink seen of the panel seen least"),
 )
 
@@ -45,21 +55,53 @@ def layout(source: Source, query: Mapping[str, str]) -> Any:
     if not known:
         return notice(
             "No predictor has read anything in this store",
-            "Let one read the frozen evidence: `mnistpro-replay swap --predictor reference`, then start the dashboard again.",
+            "Let one read: `mnistpro-replay swap --predictor reference`, then start the dashboard again.",
         )
-    options = [{"value": f"{row['representation']}|{row['evidence']}", "label": f"{row['representation']}, {row['evidence']}"} for row in known]
-    predictors = source.database.query("SELECT DISTINCT predictor FROM readings ORDER BY 1")["predictor"].to_list()
+    options = [
+        {
+            "value": f"{row['representation']}|{row['evidence']}",
+            "label": f"{row['representation']}, {row['evidence']}",
+        }
+        for row in known
+    ]
+    predictors = source.database.query("SELECT DISTINCT predictor FROM readings ORDER BY 1")[
+        "predictor"
+    ].to_list()
     bar = toolbar(
-        dmc.Select(id="swap-form", label="representation, evidence", data=options, value=options[0]["value"], allowDeselect=False, w=240),
-        dmc.Select(id="swap-predictor", label="flips against", data=predictors, value=predictors[0], allowDeselect=False, w=200),
+        dmc.Select(
+            id="swap-form",
+            label="representation, evidence",
+            data=options,
+            value=options[0]["value"],
+            allowDeselect=False,
+            w=240,
+        ),
+        dmc.Select(
+            id="swap-predictor",
+            label="flips against",
+            data=predictors,
+            value=predictors[0],
+            allowDeselect=False,
+            w=200,
+        ),
         dmc.SegmentedControl(id="swap-who", data=_WHO, value="all", size="sm"),
         dmc.Text(id="swap-count", size="sm", c="dimmed", className="count"),
     )
-    table = grid("flips", _COLUMNS, rowData=[], settings={"rowSelection": {"mode": "singleRow", "checkboxes": False, "enableClickSelection": True}})
-    left = card("Who reads whose trajectory how well", graph("swap-matrix", 440), note="accuracy, 95 % interval; outlined: the one that acted")
+    table = grid(
+        "flips",
+        _COLUMNS,
+        rowData=[],
+        settings={"rowSelection": {"mode": "singleRow", "checkboxes": False, "enableClickSelection": True}},
+    )
+    left = card(
+        "Who reads whose trajectory how well",
+        graph("swap-matrix", 440),
+        note="accuracy, 95 % interval; outlined: the one that acted",
+    )
     right = card("Flips", html.Div(table, style={"height": 440}), note="select a row to see what was read")
     return html.Div(
-        [bar, html.Div([left, right], className="columns"), html.Div(id="swap-detail", className="detail")], className="page"
+        [bar, html.Div([left, right], className="columns"), html.Div(id="swap-detail", className="detail")],
+        className="page",
     )
 
 
@@ -67,7 +109,10 @@ def register(app: dash.Dash, source: Source) -> None:
     """Add the callbacks."""
 
     @app.callback(
-        Output("swap-matrix", "figure"), Input("swap-form", "value"), Input("chosen", "data"), Input("scheme", "data")
+        Output("swap-matrix", "figure"),
+        Input("swap-form", "value"),
+        Input("chosen", "data"),
+        Input("scheme", "data"),
     )
     def draw(form: str, chosen: Any, scheme: Any) -> Any:
         cells = matrix(source.database, *form.split("|"), chosen)  # type: ignore[arg-type]
@@ -102,7 +147,9 @@ def register(app: dash.Dash, source: Source) -> None:
     )
     def detail(rows: Any, form: str) -> Any:
         if not rows:
-            return notice("No flip to show", "Under this choice the agent and the predictor gave the same answers.")
+            return notice(
+                "No flip to show", "Under this choice the agent and the predictor gave the same answers."
+            )
         return _detail(source, rows[0], *form.split("|"))
 
 
@@ -113,7 +160,10 @@ def _detail(source: Source, row: Mapping[str, Any], form: str, evidence: str) ->
     except StoreError as error:
         return notice("What was read cannot be built again", str(error))
     pictures = [
-        html.Img(src=f"/input.png?{urlencode({**address, 'image': i})}", alt=f"picture {i + 1} of {len(item.images)} that predictors read")
+        html.Img(
+            src=f"/input.png?{urlencode({**address, 'image': i})}",
+            alt=f"picture {i + 1} of {len(item.images)} that predictors read",
+        )
         for i in range(min(len(item.images), _PICTURES))
     ]
     where = {"run": row["run"], "episode": row["source_episode_id"]}
@@ -127,7 +177,11 @@ def _detail(source: Source, row: Mapping[str, Any], form: str, evidence: str) ->
     return html.Div(
         [
             card("What was read", html.Div(pictures, className="pictures"), text, note=more or form),
-            card(title, html.Div(told, className="replies"), dcc.Link("open the episode", href=f"/episode?{urlencode(where)}")),
+            card(
+                title,
+                html.Div(told, className="replies"),
+                dcc.Link("open the episode", href=f"/episode?{urlencode(where)}"),
+            ),
         ],
         className="columns",
     )
@@ -135,7 +189,11 @@ def _detail(source: Source, row: Mapping[str, Any], form: str, evidence: str) ->
 
 def _reply(name: str, answer: str | None, right: bool | None, reply: Mapping[str, Any] | None) -> Any:
     mark = {True: "✓ right", False: "✗ wrong", None: "not judged"}[right]
-    head = [html.B(name), html.Span(f"answered {answer or 'nothing'}"), html.Span(mark, className="told-right" if right else "told-wrong")]
+    head = [
+        html.B(name),
+        html.Span(f"answered {answer or 'nothing'}"),
+        html.Span(mark, className="told-right" if right else "told-wrong"),
+    ]
     raw = None if reply is None else reply["raw_reply"] or _probabilities(reply["probabilities"])
     body = html.Pre(raw[:_REPLY] + ("…" if len(raw) > _REPLY else ""), className="reply") if raw else None
     return html.Div([html.Div(head, className="reply-head"), body])
