@@ -16,7 +16,7 @@ test-all: .venv/dev
 check: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	cd / && $(CURDIR)/$(BIN)/lint-imports --config $(CURDIR)/pyproject.toml
+	cd / && $(CURDIR)/$(BIN)/lint-imports $(CURDIR)/pyproject.toml
 	$(BIN)/pyright
 
 .venv/bin/python:

@@ -40,7 +40,7 @@ def report(database: Database, title: str = "Trajectory report") -> str:
         _section("Failed episodes", _pictures(database.store, verdicts)),
         _section("How this was made", _method(database)),
     ]
-    page = (files(__package__) / "report.html").read_text(encoding="utf-8")
+    page = (files(__package__ or "") / "report.html").read_text(encoding="utf-8")
     parts = {"title": escape(title), "body": "\n".join(filter(None, sections)), "plotly": _plotly()}
     for name, text in parts.items():
         page = page.replace(f"{{{{{name}}}}}", text)

@@ -32,7 +32,7 @@ def key(doc: str, *, unit: str | None = None) -> Any:
     return field(metadata={"doc": doc, "unit": unit})
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(col, key, field))
+@dataclass_transform(kw_only_default=True, field_specifiers=(key, field))
 def record(cls: type) -> type:
     """Make a slotted, keyword-only dataclass."""
     return dataclass(slots=True, kw_only=True)(cls)

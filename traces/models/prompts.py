@@ -23,7 +23,7 @@ class Prompts:
     def __init__(self, folder: Path | None = None) -> None:
         self._texts = {
             file.name: file.read_text(encoding="utf-8")
-            for file in (files(__package__) / "prompts").iterdir()
+            for file in (files(__package__ or "") / "prompts").iterdir()
             if file.name.endswith(".txt")
         }
         if folder is None:

@@ -62,7 +62,7 @@ class Digits:
 @cache
 def embedded(split: Split = "test") -> Digits:
     """The bundled sample: 1,000 test digits with all 10,000 labels, or 1,000 training digits."""
-    with (files(__package__) / "data" / f"mnist_{split}_1000.npz").open("rb") as file:
+    with (files(__package__ or "") / "data" / f"mnist_{split}_1000.npz").open("rb") as file:
         data = np.load(file)
         index, images = data["index"], data["images"]
         if split == "test":
