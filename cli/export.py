@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -75,6 +76,7 @@ def _columns(store: Store, runs: list[str]) -> dict[str, Callable[[str], dict[st
     rows = store.scan("episode_metrics").filter(pl.col("run").is_in(runs)).collect()
     found: dict[str, dict[str, dict[str, Any]]] = {run: {} for run in runs}
     for row in rows.to_dicts():
+        row["metric_reasons"] = json.loads(row.pop("reasons") or "{}")  # `reasons` are the episode's own
         keys = ("run", "episode_id", "ingest_id")
         found[row["run"]][row["episode_id"]] = {k: v for k, v in row.items() if k not in keys}
     return {run: lambda episode, of=by_id: of.get(episode, {}) for run, by_id in found.items()}
