@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .context import OPTIONS, UsageError, emit, open_store, percent, say, select, show_table
+from .models import model_tables
 
 if TYPE_CHECKING:
     from ..analysis.beliefs.model import Extraction
@@ -49,14 +51,27 @@ def _request(line: str) -> tuple[str, int, Any]:
 
 
 def _extract(extractor: str, thought: str, digits: int, prior: Any = None) -> Extraction:
-    if extractor != "rules":
-        raise UsageError(f"no extractor {extractor!r}; there is rules")
-    from ..analysis.beliefs.extract import extract as by_rules
-
     try:
-        return by_rules(thought, digits, prior)
+        return _extractor(extractor)(thought, digits, prior)
     except (ValueError, TypeError, KeyError) as error:
         raise UsageError(f"prior {prior!r} is not understood: {error}") from error
+
+
+@cache
+def _extractor(name: str) -> Callable[..., Extraction]:
+    """The rules, or a model; UsageError for a model that cannot be asked."""
+    if name == "rules":
+        from ..analysis.beliefs.extract import extract as by_rules
+
+        return by_rules
+    from ..analysis.beliefs.asked import Asked
+    from ..traces.models import find
+    from ..traces.models.client import Client
+
+    try:
+        return Asked(Client(find(name, model_tables())))
+    except ValueError as error:
+        raise UsageError(f"no extractor {name!r}: {error}") from error
 
 
 @beliefs.command("annotate")

@@ -66,11 +66,13 @@ def main() -> None:
 
 
 def _explain(error: Exception) -> None:
+    from ..schemas import StopAsking
     from ..schemas.extras import MissingExtra
     from ..traces.ingest import NothingFound
     from ..traces.store import StoreError
 
-    if isinstance(error, (StoreError, NothingFound, MissingExtra, BlockingIOError, FileNotFoundError)):
+    wrong_call = (StoreError, NothingFound, MissingExtra, StopAsking, BlockingIOError, FileNotFoundError)
+    if isinstance(error, wrong_call):
         stop(str(error), 2)
     stop(f"{type(error).__name__}: {error} (-v shows where)", 1)
 
