@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -60,7 +59,7 @@ def from_call(call: Call) -> Action:
     """
     name = _PREFIX.sub("", call.name.lower())
     raw = call.raw if call.raw is not None else dumps(call.arguments)
-    given = call.arguments if isinstance(call.arguments, Mapping) else {}
+    given = call.arguments if isinstance(call.arguments, dict) else {}
     kind = _kind(name)
     if kind in ("move", "answer") and call.arguments is None and call.error:
         return Action("invalid", None, raw)
@@ -109,7 +108,7 @@ def from_reply(text: str) -> Action:
 def from_object(value: Any) -> Action:
     """The action in a JSON value of the official shape; `invalid` where it has none."""
     raw = dumps(value)
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return Action("invalid", raw=raw)
     kind, thought = value.get("action"), as_text(value.get("thought"))
     spatial_map = value.get("spatial_map")

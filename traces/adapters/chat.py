@@ -38,7 +38,7 @@ _LISTS = ("messages", "conversation", "conversations", "input")
 
 def read_message(raw: Any, open_file: Opener | None = None) -> Message:
     """A chat message, or a Responses item, as the source has it; what is no object becomes an empty user message."""
-    if not isinstance(raw, Mapping):
+    if not isinstance(raw, dict):
         return Message("user")
     if "role" not in raw and "type" in raw:
         return _read_item(raw, open_file)
@@ -49,7 +49,7 @@ def read_message(raw: Any, open_file: Opener | None = None) -> Message:
     read_content(message, raw.get("content"), open_file)
     read_content(message, raw.get("refusal"), open_file)
     for call in raw.get("tool_calls") or [raw.get("function_call")]:
-        if isinstance(call, Mapping):
+        if isinstance(call, dict):
             message.calls.append(read_call(call))
     if message.role == "tool":
         message.call_id = as_text(raw.get("tool_call_id"))
@@ -64,7 +64,7 @@ def _read_item(raw: Mapping[str, Any], open_file: Opener | None) -> Message:
     if kind in _OUTPUT_ITEMS:
         message = Message("tool", call_id=as_text(raw.get("call_id")))
         output = raw.get("output")
-        if isinstance(output, Mapping):
+        if isinstance(output, dict):
             message.is_error = output.get("success") is False
             output = output.get("content", output.get("body"))
         return read_content(message, output, open_file)
@@ -159,7 +159,7 @@ class _Reader:
     def _whole(self, values: list[Any]) -> Draft:
         messages = [self._message(value) for value in values]
         for message, value in zip(messages, values, strict=True):
-            message.usage = self.usage(value.get("usage")) if isinstance(value, Mapping) else None
+            message.usage = self.usage(value.get("usage")) if isinstance(value, dict) else None
         return self._draft(join_replies(messages), gather(values[0]), stem(self.name))
 
     def _conversations(self, records: Iterator[Line]) -> Iterator[Draft]:
@@ -170,11 +170,11 @@ class _Reader:
                 continue
             messages = [self._message(value) for value in raw]
             for message, value in zip(messages, raw, strict=True):
-                message.usage = self.usage(value.get("usage")) if isinstance(value, Mapping) else None
+                message.usage = self.usage(value.get("usage")) if isinstance(value, dict) else None
             facts = gather(line.value)
             source_id = _source_id(line.value, facts) or str(index)
             draft = self._draft(join_replies(messages), facts, source_id)
-            if isinstance(line.value, Mapping) and not any(message.usage for message in messages):
+            if isinstance(line.value, dict) and not any(message.usage for message in messages):
                 _set_totals(draft, self.usage(line.value.get("usage")))
             yield draft
 
@@ -193,7 +193,7 @@ class _Reader:
         if response.get("error"):
             return None
         choices = response.get("choices")
-        if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
+        if isinstance(choices, list) and choices and isinstance(choices[0], dict):
             message = self._message(choices[0].get("message"))
         elif isinstance(response.get("output"), list):
             parts = join_replies([self._message(item) for item in response["output"]])
@@ -227,7 +227,7 @@ def _is_document(data: bytes) -> bool:
 
 
 def _kind(record: Any) -> Kind:
-    if not isinstance(record, Mapping):
+    if not isinstance(record, dict):
         return "conversation"
     if all(side is not None for side in _sides(record)):
         return "exchange"
@@ -239,25 +239,25 @@ def _kind(record: Any) -> Kind:
 def _messages(record: Any) -> list[Any] | None:
     if isinstance(record, list):
         return record
-    if not isinstance(record, Mapping):
+    if not isinstance(record, dict):
         return None
     return next((record[name] for name in _LISTS if isinstance(record.get(name), list)), None)
 
 
 def _sides(record: Any) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
     """Request and response of a model call, in whichever of the usual wrappings."""
-    if not isinstance(record, Mapping):
+    if not isinstance(record, dict):
         return None, None
     request = next(
-        (record[n] for n in ("request", "body", "kwargs") if isinstance(record.get(n), Mapping)), None
+        (record[n] for n in ("request", "body", "kwargs") if isinstance(record.get(n), dict)), None
     )
     if request is None and _messages(record) is not None:
         request = record
     names = ("response", "completion", "result", "output_message")
-    response = next((record[n] for n in names if isinstance(record.get(n), Mapping)), None)
+    response = next((record[n] for n in names if isinstance(record.get(n), dict)), None)
     if response is None and isinstance(record.get("output"), list):
         response = record
-    if response is not None and isinstance(response.get("body"), Mapping):
+    if response is not None and isinstance(response.get("body"), dict):
         response = response["body"]
     return request, response
 
@@ -269,7 +269,7 @@ def _request(request: Mapping[str, Any]) -> list[Any]:
 
 def _source_id(record: Any, facts: Mapping[str, Any]) -> str | None:
     given = facts.get("source_episode_id")
-    if given is None and isinstance(record, Mapping):
+    if given is None and isinstance(record, dict):
         names = ("conversation_id", "session_id", "thread_id", "custom_id")
         given = next((record[name] for name in names if record.get(name) is not None), None)
     return as_text(given)

@@ -134,7 +134,7 @@ def read_content(message: Message, content: Any, open_file: Opener | None = None
     """Add content (text, or a list of parts of any of the known kinds) to a message, and return it."""
     if isinstance(content, str):
         _add_text(message, content)
-    elif isinstance(content, Mapping):
+    elif isinstance(content, dict):
         _add_part(message, content, open_file)
     elif isinstance(content, list):
         for part in content:
@@ -155,7 +155,7 @@ def _add_thought(message: Message, text: Any) -> None:
 
 
 def _plain_text(item: Any) -> str | None:
-    return item if isinstance(item, str) else as_text(item.get("text")) if isinstance(item, Mapping) else None
+    return item if isinstance(item, str) else as_text(item.get("text")) if isinstance(item, dict) else None
 
 
 def _add_part(message: Message, part: Mapping[str, Any], open_file: Opener | None) -> None:
@@ -188,24 +188,24 @@ def _picture_value(part: Mapping[str, Any]) -> Any:
 
 
 def _nested_value(value: Any) -> Any:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return value
     for name in ("url", "data", "path", "uri", "fileUri", "content", "image"):
         if isinstance(value.get(name), str):
             return value[name]
-        if isinstance(value.get(name), Mapping):
+        if isinstance(value.get(name), dict):
             return _nested_value(value[name])
     return ""
 
 
 def _result(part: Mapping[str, Any], open_file: Opener | None) -> Message:
     response = part.get("functionResponse")
-    source = response if isinstance(response, Mapping) else part
+    source = response if isinstance(response, dict) else part
     call_id = source.get("tool_use_id") or source.get("id") or source.get("call_id")
     result = Message("tool", call_id=as_text(call_id), is_error=source.get("is_error") is True)
     for name in ("content", "response", "result", "output", "parts"):
         value = source.get(name)
-        is_plain = isinstance(value, Mapping) and _picture_value(value) is None and "content" not in value
+        is_plain = isinstance(value, dict) and _picture_value(value) is None and "content" not in value
         read_content(result, as_text(dict(value)) if is_plain else value, open_file)  # type: ignore[arg-type]
     return result
 
@@ -213,7 +213,7 @@ def _result(part: Mapping[str, Any], open_file: Opener | None) -> Message:
 def read_call(call: Mapping[str, Any]) -> Call:
     """A tool call in any of the spellings: OpenAI, Responses, Anthropic, Inspect, ATIF, Gemini, OTel."""
     function = call.get("function")
-    inner = function if isinstance(function, Mapping) else call
+    inner = function if isinstance(function, dict) else call
     name = (
         inner.get("name") or inner.get("function_name") or (function if isinstance(function, str) else None)
     )

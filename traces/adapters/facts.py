@@ -68,7 +68,7 @@ def gather(*sources: Any) -> dict[str, Any]:
 
 
 def _flatten(source: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    if not isinstance(source, Mapping) or depth > 2:
+    if not isinstance(source, dict) or depth > 2:
         return
     for name in _CONTAINERS:
         yield from _flatten(source.get(name), depth + 1)
@@ -101,11 +101,11 @@ def side(value: Any) -> int | None:
 
 def position(facts: Any) -> tuple[int, int] | None:
     """A window's position among what a source says beside one observation."""
-    if not isinstance(facts, Mapping):
+    if not isinstance(facts, dict):
         return None
     for name in _POSITIONS:
         value = facts.get(name)
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             value = [value.get("x"), value.get("y")]
         if (found := point(value)) is not None:
             return found

@@ -109,7 +109,7 @@ def stem(name: str) -> str:
 
 def inclusive_usage(usage: Any) -> Usage | None:
     """Usage whose input tokens include the cached ones: OpenAI (both APIs), ATIF, Codex, Gemini."""
-    if not isinstance(usage, Mapping):
+    if not isinstance(usage, dict):
         return None
     details = _first(usage, "prompt_tokens_details", "input_tokens_details") or {}
     cached = _count(usage, "cached_tokens", "cached_input_tokens", "cached")
@@ -128,7 +128,7 @@ def inclusive_usage(usage: Any) -> Usage | None:
 
 def exclusive_usage(usage: Any) -> Usage | None:
     """Usage whose input tokens exclude the cached ones: Anthropic, Inspect."""
-    if not isinstance(usage, Mapping):
+    if not isinstance(usage, dict):
         return None
     return Usage(
         tokens_input=_count(usage, "input_tokens"),
@@ -145,4 +145,4 @@ def _first(mapping: Mapping[str, Any], *names: str) -> Any:
 
 
 def _count(mapping: Any, *names: str) -> int | None:
-    return whole(_first(mapping, *names)) if isinstance(mapping, Mapping) else None
+    return whole(_first(mapping, *names)) if isinstance(mapping, dict) else None

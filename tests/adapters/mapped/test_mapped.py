@@ -140,6 +140,7 @@ def test_a_drafted_mapping_reads_the_file(ten, tmp_path):
     path.write_bytes(jsonl(*map(plain, ten)))
     told = explain(path)
     assert told.adapter is None and told.kind == "jsonl"
+    assert told.fields["step.answer"] == "$.answer"
     assert told.fields["episode.label"] == "$.target" and told.fields["step.image"] == "$.observation"
     assert "$.colour" in told.unused and "step.window" in told.missed and "step.action" not in told.missed
     result = read(path, told.mapping, tmp_path)

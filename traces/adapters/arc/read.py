@@ -50,10 +50,10 @@ def read(bundle: Bundle, digits: Digits) -> Iterator[Item]:
 def _frames(bundle: Bundle, name: str, problems: list[Diagnostic]) -> Iterator[tuple[Mapping[str, Any], Any]]:
     """Frames with their times; the scorecard at the end is none."""
     for line in read_lines(bundle, name, problems):
-        data = line.value.get("data") if isinstance(line.value, Mapping) else None
-        if isinstance(data, Mapping) and isinstance(data.get("frame"), list):
+        data = line.value.get("data") if isinstance(line.value, dict) else None
+        if isinstance(data, dict) and isinstance(data.get("frame"), list):
             yield data, line.value.get("timestamp")
-        elif not isinstance(data, Mapping):
+        elif not isinstance(data, dict):
             where = f"line {line.number}"
             problems.append(Diagnostic(code="record_skipped", message="no frame", path=name, position=where))
 
@@ -84,7 +84,7 @@ def _draft(name: str, frames: list[tuple[Mapping[str, Any], Any]]) -> Draft:
 
 def _action(data: Mapping[str, Any]) -> str | None:
     given = data.get("action_input")
-    action = given.get("id") if isinstance(given, Mapping) else None
+    action = given.get("id") if isinstance(given, dict) else None
     return _NAMES.get(action, str(action)) if isinstance(action, int) else as_text(action)
 
 
@@ -101,7 +101,7 @@ def _add_step(draft: Draft, number: int, data: Mapping[str, Any]) -> None:
         shown=direction is not None,
     )
     draft.episode.steps.append(step)
-    reasoning = given.get("reasoning") if isinstance(given, Mapping) else None
+    reasoning = given.get("reasoning") if isinstance(given, dict) else None
     if reasoning:
         draft.episode.step_texts.append(StepText(step=number, thought=as_text(reasoning)))
 

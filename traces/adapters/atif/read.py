@@ -47,7 +47,7 @@ def read(bundle: Bundle, digits: Digits) -> Iterator[Item]:
 
 def _draft(bundle: Bundle, name: str, document: Mapping[str, Any]) -> Draft:
     agent = document.get("agent")
-    agent = agent if isinstance(agent, Mapping) else {}
+    agent = agent if isinstance(agent, dict) else {}
     facts = gather(document.get("extra"), agent.get("extra"))
     named = {"agent": as_text(agent.get("name")), "model": as_text(agent.get("model_name")), "harness": "mcp"}
     facts = {key: value for key, value in named.items() if value is not None} | facts
@@ -88,7 +88,7 @@ class _Steps:
 
     def messages(self) -> list[Message]:
         for number, step in enumerate(self.steps):
-            if not isinstance(step, Mapping):
+            if not isinstance(step, dict):
                 self.note("record_skipped", "a step that is no object", f"steps[{number}]")
             elif step.get("is_copied_context") is True:
                 self.note("copied_context", "copied from an earlier trajectory; left out", f"steps[{number}]")
@@ -101,31 +101,31 @@ class _Steps:
         message = Message(role, source_id=as_text(step.get("step_id")), time=read_time(step.get("timestamp")))  # type: ignore[arg-type]
         message.thought = as_text(step.get("reasoning_content")) or None
         extra = step.get("extra")
-        message.facts = extra if isinstance(extra, Mapping) else {}
+        message.facts = extra if isinstance(extra, dict) else {}
         read_content(message, step.get("message"), self.open_file)
         if role == "assistant":
             message.usage = inclusive_usage(self._metrics(number, step.get("metrics")))
             calls = step.get("tool_calls")
             message.calls = (
-                [read_call(c) for c in calls if isinstance(c, Mapping)] if isinstance(calls, list) else []
+                [read_call(c) for c in calls if isinstance(c, dict)] if isinstance(calls, list) else []
             )
         self.read.append(message)
         observation = step.get("observation")
-        results = observation.get("results") if isinstance(observation, Mapping) else None
+        results = observation.get("results") if isinstance(observation, dict) else None
         for result in results if isinstance(results, list) else []:
-            if isinstance(result, Mapping):
+            if isinstance(result, dict):
                 self.read.append(self._result(result, message))
 
     def _result(self, result: Mapping[str, Any], reply: Message) -> Message:
         told = result.get("extra")
         message = Message("tool", call_id=as_text(result.get("source_call_id")))
-        message.facts = {**reply.facts, **(told if isinstance(told, Mapping) else {})}
+        message.facts = {**reply.facts, **(told if isinstance(told, dict) else {})}
         message.is_error = message.facts.get("is_error") is True
         return read_content(message, result.get("content"), self.open_file)
 
     def _metrics(self, number: int, metrics: Any) -> Mapping[str, Any] | None:
         """The step's metrics; wrong types are reported with their path and left out."""
-        if metrics is None or not isinstance(metrics, Mapping):
+        if metrics is None or not isinstance(metrics, dict):
             if metrics is not None:
                 self.note("invalid_value", f"metrics is {metrics!r}", f"steps[{number}].metrics")
             return None

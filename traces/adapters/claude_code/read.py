@@ -70,7 +70,7 @@ def _records(file: SessionFile) -> Iterator[dict[str, Any]]:
             if kind not in _SILENT:
                 file.unknown[str(kind)] += 1
             continue
-        if not isinstance(record.get("message"), Mapping):
+        if not isinstance(record.get("message"), dict):
             file.note("record_skipped", "a record without a message", number)
             continue
         uuid = as_text(record.get("uuid"))

@@ -32,9 +32,9 @@ def read(bundle: Bundle, digits: Digits) -> Iterator[Item]:
 def _parse(file: SessionFile) -> Iterator[Session]:
     session = Session(stem(file.name), [], {"harness": "mcp", "agent": "codex"})
     for number, record in file.lines:
-        kind = record.get("type") if isinstance(record, Mapping) else None
-        payload = record.get("payload") if isinstance(record, Mapping) else None
-        if not isinstance(payload, Mapping):
+        kind = record.get("type") if isinstance(record, dict) else None
+        payload = record.get("payload") if isinstance(record, dict) else None
+        if not isinstance(payload, dict):
             file.note("record_skipped", "a record without a payload", number)
         elif kind == "response_item":
             message = read_message(payload, file.open_file)
@@ -58,7 +58,7 @@ def _note_facts(session: Session, kind: str, payload: Mapping[str, Any]) -> None
         session.facts["model"] = payload.get("model")
     elif payload.get("type") == "token_count":
         info = payload.get("info")
-        usage = inclusive_usage(info.get("last_token_usage")) if isinstance(info, Mapping) else None
+        usage = inclusive_usage(info.get("last_token_usage")) if isinstance(info, dict) else None
         reply = next((message for message in reversed(session.messages) if message.role == "assistant"), None)
         if reply is not None and usage is not None:
             # Items of one reply are joined later, and the last usage among them counts for all.

@@ -92,14 +92,14 @@ def _messages(record: Mapping[str, Any], file: SessionFile) -> list[Message]:
     message.usage = inclusive_usage(record.get("tokens"))
     results = []
     for raw in record.get("toolCalls") or []:
-        if isinstance(raw, Mapping):
+        if isinstance(raw, dict):
             message.calls.append(read_call(raw))
             results.append(_result(raw, file))
     return [message, *results]
 
 
 def _thought(thought: Any) -> str | None:
-    if not isinstance(thought, Mapping):
+    if not isinstance(thought, dict):
         return as_text(thought)
     return (
         ": ".join(filter(None, (as_text(thought.get("subject")), as_text(thought.get("description")))))

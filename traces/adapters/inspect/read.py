@@ -56,7 +56,7 @@ class _Log:
     def facts(self) -> dict[str, Any]:
         """What the header says of task and model, for every sample."""
         spec = self.header.get("eval")
-        if not isinstance(spec, Mapping):
+        if not isinstance(spec, dict):
             return {}
         # The task's own name for an agent is no statement about the agent that acted.
         facts = gather(spec.get("metadata"), spec.get("task_args"))
@@ -67,8 +67,8 @@ class _Log:
     def version(self) -> str | None:
         """Version of the log format, and of Inspect where it is told."""
         spec = self.header.get("eval")
-        packages = spec.get("packages") if isinstance(spec, Mapping) else None
-        program = as_text(packages.get("inspect_ai")) if isinstance(packages, Mapping) else None
+        packages = spec.get("packages") if isinstance(spec, dict) else None
+        program = as_text(packages.get("inspect_ai")) if isinstance(packages, dict) else None
         return " ".join(
             filter(None, (as_text(self.header.get("version")), program and f"inspect_ai {program}"))
         )

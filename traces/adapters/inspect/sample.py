@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from operator import is_
 from typing import Any
 
 from ....schemas import Attempt
@@ -31,7 +32,7 @@ def read_sample(sample: dict[str, Any], log_facts: dict[str, Any], bundle: Bundl
     _read_scores(draft, sample.get("scores"))
     _read_ending(draft, sample)
     for number, retry in enumerate(sample.get("error_retries") or []):
-        error = as_text(retry.get("message")) if isinstance(retry, Mapping) else as_text(retry)
+        error = as_text(retry.get("message")) if isinstance(retry, dict) else as_text(retry)
         draft.episode.attempts.append(Attempt(step=0, attempt=number, error=error))
     if reader.missing:
         draft.note("missing_field", f"{reader.missing} attachments are not in the sample")
@@ -50,9 +51,9 @@ def _read_ending(draft: Draft, sample: Mapping[str, Any]) -> None:
     episode.started = read_time(sample.get("started_at")) or episode.started
     episode.duration = finite(sample.get("total_time")) or episode.duration
     error = sample.get("error")
-    episode.error = as_text(error.get("message")) if isinstance(error, Mapping) else as_text(error)
+    episode.error = as_text(error.get("message")) if isinstance(error, dict) else as_text(error)
     limit = sample.get("limit")
-    if isinstance(limit, Mapping):
+    if isinstance(limit, dict):
         episode.termination_raw = f"limit: {as_text(limit.get('type'))}"
     if "completed_at" not in sample and "total_time" not in sample and not sample.get("scores"):
         episode.complete = episode.error is not None or bool(draft.answers)
@@ -60,13 +61,13 @@ def _read_ending(draft: Draft, sample: Mapping[str, Any]) -> None:
 
 def _read_scores(draft: Draft, scores: Any) -> None:
     """Verdict and answer of the first score; what is not finite is no verdict."""
-    for name, score in scores.items() if isinstance(scores, Mapping) else ():
-        value = score.get("value") if isinstance(score, Mapping) else score
+    for name, score in scores.items() if isinstance(scores, dict) else ():
+        value = score.get("value") if isinstance(score, dict) else score
         if isinstance(value, float) and finite(value) is None:
             draft.note("non_finite", f"score {name} is {value!r}", f"scores.{name}")
         elif draft.episode.success is None:
             draft.episode.success = _verdict(value)
-            answer = score.get("answer") if isinstance(score, Mapping) else None
+            answer = score.get("answer") if isinstance(score, dict) else None
             if answer and (draft.answers or str(answer).isdigit()):
                 draft.facts.setdefault("answer", answer)
 
@@ -83,18 +84,18 @@ class _Sample:
         self.sample, self.open_file = sample, open_file
         self.missing = 0
         attachments = sample.get("attachments")
-        self.attachments: Any = attachments if isinstance(attachments, (Mapping, list)) else {}
+        self.attachments: Any = attachments if isinstance(attachments, (dict, list)) else {}
         pools = sample.get("events_data")
-        self.pool = pools.get("messages") if isinstance(pools, Mapping) else None
+        self.pool = pools.get("messages") if isinstance(pools, dict) else None
 
     def messages(self) -> list[Message]:
         """The conversation; from the model's calls where they say more than it."""
         conversation = self.sample.get("messages")
         conversation = conversation if isinstance(conversation, list) else []
         events = [
-            e for e in self.sample.get("events") or [] if isinstance(e, Mapping) and e.get("event") == "model"
+            e for e in self.sample.get("events") or [] if isinstance(e, dict) and e.get("event") == "model"
         ]
-        replies = sum(isinstance(m, Mapping) and m.get("role") == "assistant" for m in conversation)
+        replies = sum(isinstance(m, dict) and m.get("role") == "assistant" for m in conversation)
         if len([event for event in events if not event.get("error")]) > replies:
             thread = Thread(None, {})
             for exchange in self._exchanges(events):
@@ -139,14 +140,20 @@ class _Sample:
         return read_message(self._resolve(raw), self.open_file)
 
     def _resolve(self, value: Any) -> Any:
-        """The value with attachments put back in."""
+        """The value with attachments put back in; what has none is handed back as it is."""
         if isinstance(value, str):
             if value.startswith("attachment://"):
                 return self._attachment(value[13:], value)
             return self._attachment(value[5:], value) if value.startswith("tc://") else value
-        if isinstance(value, Mapping):
-            return {name: self._resolve(item) for name, item in value.items()}
-        return [self._resolve(item) for item in value] if isinstance(value, list) else value
+        if isinstance(value, dict):
+            for name, item in value.items():
+                if isinstance(item, (str, dict, list)) and (resolved := self._resolve(item)) is not item:
+                    value = value | {name: resolved}
+            return value
+        if isinstance(value, list):
+            resolved = [self._resolve(item) for item in value]
+            return value if all(map(is_, resolved, value)) else resolved
+        return value
 
     def _attachment(self, name: str, value: str) -> str:
         if isinstance(self.attachments, list):
@@ -162,14 +169,14 @@ class _Sample:
 
 def _output_message(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
     output = event.get("output")
-    choices = output.get("choices") if isinstance(output, Mapping) else None
-    message = choices[0].get("message") if choices and isinstance(choices[0], Mapping) else None
-    return message if isinstance(message, Mapping) else None
+    choices = output.get("choices") if isinstance(output, dict) else None
+    message = choices[0].get("message") if choices and isinstance(choices[0], dict) else None
+    return message if isinstance(message, dict) else None
 
 
 def _add_call(message: Message, event: Mapping[str, Any]) -> None:
     output = event.get("output")
-    if isinstance(output, Mapping):
+    if isinstance(output, dict):
         message.usage = exclusive_usage(output.get("usage"))
         message.latency = finite(output.get("time"))
     message.time = read_time(event.get("timestamp"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 _PART = re.compile(r"\.([^.\[\]]+)|\[(\d+|\*)\]|\['([^']*)'\]")
@@ -41,17 +41,18 @@ def find(value: Any, parts: list[str | int]) -> Any:
         if isinstance(part, int):
             value = value[part] if isinstance(value, list) and part < len(value) else None
         else:
-            value = value.get(part) if isinstance(value, Mapping) else None
+            value = value.get(part) if isinstance(value, dict) else None
     return value
 
 
 def leaves(value: Any, path: str = "$", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Paths to everything in a value that is no object, the first item standing for a list of objects."""
-    if isinstance(value, Mapping) and depth < 8:
+    """Paths to everything in a value that is no object; the items of a list of objects share theirs."""
+    if isinstance(value, dict) and depth < 8:
         for name, item in value.items():
             step = f".{name}" if re.fullmatch(r"[^.\[\]'\s]+", str(name)) else f"['{name}']"
             yield from leaves(item, path + step, depth + 1)
-    elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-        yield from leaves(value[0], path + "[*]", depth + 1)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for item in value[:200]:
+            yield from leaves(item, path + "[*]", depth + 1)
     else:
         yield path, value

@@ -132,7 +132,7 @@ def _number(value: Any) -> Any:
 
 def _pictures(observations: Any) -> list[Picture]:
     """The pictures of all observations, in order; empty without any."""
-    if isinstance(observations, Mapping):
+    if isinstance(observations, dict):
         names = [name for name in _IMAGES if name in observations] or list(observations)
         return next((found for name in names if (found := _pictures(observations[name]))), [])
     if isinstance(observations, tuple):
@@ -151,7 +151,7 @@ def _pictures(observations: Any) -> list[Picture]:
 
 def _positions(observations: Any) -> list[tuple[int, int] | None] | None:
     """Windows of all observations, where the observation names them."""
-    if not isinstance(observations, Mapping):
+    if not isinstance(observations, dict):
         return None
     for name in ("window", "position", "pos", "glimpse_pos"):
         values = observations.get(name)

@@ -111,7 +111,7 @@ def _text(value: Any) -> Any:
 
 def _plain(values: Any) -> list[Any]:
     """Actions one by one: numbers, texts, or mappings of them."""
-    if isinstance(values, Mapping):
+    if isinstance(values, dict):
         columns = {key: _plain(value) for key, value in values.items()}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return values.tolist() if isinstance(values, np.ndarray) else list(values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from ....schemas import Diagnostic
@@ -97,7 +97,7 @@ def _sides(span: Span) -> tuple[list[Any], list[Any]]:
 
 def _message(raw: Any, open_file: Opener, default: str = "user") -> Message:
     """A message of parts; tool responses inside come out through `Message.split`."""
-    raw = raw if isinstance(raw, Mapping) else {}
+    raw = raw if isinstance(raw, dict) else {}
     role = raw.get("role") or default
     message = Message(role if role in ("system", "user", "assistant", "tool") else "user")
     if role == "tool" and raw.get("tool_call_id"):

@@ -41,7 +41,7 @@ class Span:
 
 def spans(record: Any) -> Iterator[Span]:
     """Spans of a record: a whole OTLP export, or one span."""
-    if not isinstance(record, Mapping):
+    if not isinstance(record, dict):
         return
     if isinstance(record.get("resourceSpans"), list):
         for resource in record["resourceSpans"]:
@@ -56,7 +56,7 @@ def _span(raw: Mapping[str, Any]) -> Span:
     attributes = raw.get("attributes")
     if isinstance(attributes, list):
         attributes = {str(item.get("key")): _value(item.get("value")) for item in attributes}
-    attributes = dict(attributes) if isinstance(attributes, Mapping) else {}
+    attributes = dict(attributes) if isinstance(attributes, dict) else {}
     for event in raw.get("events") or []:
         listed = event.get("attributes")
         if isinstance(listed, list):
@@ -77,7 +77,7 @@ def _seconds(value: Any) -> float | None:
 
 def _value(value: Any) -> Any:
     """An OTLP value as a plain one."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return value
     for name, given in value.items():
         if name == "intValue":

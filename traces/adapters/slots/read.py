@@ -34,7 +34,7 @@ def read(bundle: Bundle, digits: Digits) -> Iterator[Item]:
         if not match:
             continue
         slot = read_json(bundle, name, problems)
-        if isinstance(slot, Mapping):
+        if isinstance(slot, dict):
             draft = _draft(bundle, name, int(match[1]), slot, schedule)
             yield from drain(problems)
             yield from runs.items(draft)
@@ -50,9 +50,9 @@ def _schedule(bundle: Bundle, problems: list[Diagnostic]) -> dict[int, Mapping[s
         if name.split("/")[-1] != "schedule_manifest.json":
             continue
         manifest = read_json(bundle, name, problems)
-        entries = manifest.get("execution_schedule") if isinstance(manifest, Mapping) else None
+        entries = manifest.get("execution_schedule") if isinstance(manifest, dict) else None
         for entry in entries if isinstance(entries, list) else []:
-            position = whole(entry.get("execution_position")) if isinstance(entry, Mapping) else None
+            position = whole(entry.get("execution_position")) if isinstance(entry, dict) else None
             if position is not None:
                 found[position] = entry
     return found
@@ -67,7 +67,7 @@ def _draft(
     model = slot.get("model")
     facts = gather(slot, planned) | {"harness": "mcp", "execution_position": position}
     facts.pop("success", None)
-    if isinstance(model, Mapping):
+    if isinstance(model, dict):
         facts["model"] = model.get("api_model") or model.get("label")
         facts["settings"] = {key: model.get(key) for key in ("label", "thinking_level", "transport")}
     messages = join_replies(list(_messages(slot.get("tool_calls"), bundle, name)))
@@ -84,7 +84,7 @@ def _draft(
 def _messages(calls: Any, bundle: Bundle, name: str) -> Iterator[Message]:
     """Tool calls as messages: call and result are one record here."""
     for number, raw in enumerate(calls if isinstance(calls, list) else []):
-        if not isinstance(raw, Mapping):
+        if not isinstance(raw, dict):
             continue
         call = read_call({"name": raw.get("tool"), "id": f"call_{number}", **raw})
         call = Call(call.name, call.arguments, call.call_id or f"call_{number}", call.raw, call.error)
@@ -102,7 +102,7 @@ def _read_ending(episode: Episode, slot: Mapping[str, Any]) -> None:
     )
     episode.duration = finite(slot.get("elapsed_seconds"))
     counters = slot.get("counters")
-    if not episode.steps and isinstance(counters, Mapping):
+    if not episode.steps and isinstance(counters, dict):
         episode.reasons = {"glimpses": "not_recorded", "n_moves": "not_recorded"}
 
 
