@@ -7,7 +7,8 @@ would hide that: outcomes that are all 0 or all 1 get Wilson's interval over the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from .intervals import Interval, paired_counts, paired_difference, proportion
 
 RESAMPLES = 2000
 _BLOCK = 2_000_000  # numbers drawn at a time, to bound the memory
+_KEPT = 500_000  # numbers of one draw that may stay in memory
 
 
 def cluster_bootstrap(
@@ -42,7 +44,7 @@ def cluster_bootstrap(
         return Interval(None, None, None, len(values), "cluster bootstrap")
     sums, denominators = _per_cluster(values, weights, clusters)
     estimate = float(sums.sum() / denominators.sum())
-    draws = _ratios(sums, denominators, resamples, np.random.default_rng(seed))
+    draws = _ratios(sums, denominators, _counts(len(sums), resamples, seed))
     if _is_constant(draws):
         return _constant(estimate, len(sums), len(values), level)
     return Interval(estimate, *_percentiles(draws, level), len(values), "cluster bootstrap")
@@ -127,7 +129,7 @@ def macro_average(
         sums, weights = _per_cluster(*_rows(values, None, groups))
         if len(sums) == 0:
             return Interval(None, None, None, 0, "macro bootstrap")
-        draws.append(_ratios(sums, weights, resamples, rng))
+        draws.append(_ratios(sums, weights, resampled_counts(len(sums), resamples, rng)))
         intervals.append(cluster_bootstrap(values, groups, level=level, resamples=resamples, seed=seed))
     estimate = float(np.mean([interval.estimate for interval in intervals]))
     n = sum(interval.n for interval in intervals)
@@ -162,9 +164,21 @@ def _per_cluster(values, weights, clusters) -> tuple[np.ndarray, np.ndarray]:
     return np.bincount(index, values), np.bincount(index, weights)
 
 
-def _ratios(sums, denominators, resamples: int, rng: np.random.Generator) -> np.ndarray:
+def _counts(n: int, resamples: int, seed: int) -> Iterable[np.ndarray]:
+    """`resampled_counts` of a fresh generator, kept where small: a table asks for the same many times."""
+    if n * resamples <= _KEPT:
+        return _kept_counts(n, resamples, seed)
+    return resampled_counts(n, resamples, np.random.default_rng(seed))
+
+
+@lru_cache(maxsize=16)
+def _kept_counts(n: int, resamples: int, seed: int) -> tuple[np.ndarray, ...]:
+    drawn = resampled_counts(n, resamples, np.random.default_rng(seed))
+    return tuple(count.astype(float) for count in drawn)
+
+
+def _ratios(sums, denominators, counts: Iterable[np.ndarray]) -> np.ndarray:
     """Resampled sum over sum; resamples that drew only zero denominators are left out."""
-    counts = resampled_counts(len(sums), resamples, rng)
     drawn = np.concatenate([np.stack([count @ sums, count @ denominators]) for count in counts], axis=1)
     return drawn[0, drawn[1] > 0] / drawn[1, drawn[1] > 0]
 
