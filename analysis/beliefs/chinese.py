@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .chunks import Chunk, Item, Piece, Shadow, assemble
+from .chunks import MOST, Chunk, Item, Piece, Shadow, assemble
 from .numbers import letters, mask_long, shares
 from .rules import patterns
 from .slots import OPPOSITE, Topic
@@ -22,7 +22,8 @@ def shadow(sentence: str, offset: int, digits: int) -> Shadow:
         text = pattern.sub(letters, text)
     text = _P["NUMERAL"].sub(lambda m: str(_NUMERALS[m["n"]]), text)
     text = _mask_sequences(text) if digits == 2 else mask_long(text)
-    return assemble(text, values, offset, _pieces(text))
+    pieces = _pieces(text)
+    return assemble(text, values, offset, pieces if len(pieces) <= MOST else [])
 
 
 def _mask_sequences(text: str) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from .numbers import NUMBER, PAD, mask, mask_long, shares
 
+MOST = 20
+"""Mentions that a sentence may have; with more it is a table or noise, and says nothing."""
 DIGIT, SHARE = "¤", "℗"
 
 
@@ -117,7 +119,8 @@ def shadow(sentence: str, offset: int, digits: int) -> Shadow:
     text, values = shares(sentence)
     text = mask(text, digits)
     text = _mask_sequences(text) if digits == 2 else mask_long(text)
-    return assemble(text, values, offset, _chunks(text))
+    pieces = _chunks(text)
+    return assemble(text, values, offset, pieces if len(pieces) <= MOST else [])
 
 
 def _mask_sequences(text: str) -> str:

@@ -38,7 +38,7 @@ _LANGUAGES = {
 }
 
 
-LONGEST = 200_000
+LONGEST = 100_000
 """Characters of a thought that are read; of a longer one its end, as later statements outweigh earlier."""
 
 

@@ -15,7 +15,7 @@ _CONCESSION = re.compile(
     r"\b(?:though|although|but|unless|however|while|except|yet|still)\b|但|不过|虽然|除非"
 )
 _ADDITION = re.compile(
-    r"\b(?:also|alternatively|another\s+(?:option|possibility|candidate)|or|as\s+well|equally|too|just\s+as)\b"
+    r"\b(?:also|alternatively|another\s+(?:option|possibility|candidate)|or(?!\s+rather)|as\s+well|equally|too|just\s+as)\b"
     r"|也(?:有)?可能|或者?"
 )
 
