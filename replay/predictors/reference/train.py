@@ -29,7 +29,7 @@ from .predictor import REPRESENTATION, WEIGHTS
 HELD_OUT = 5_000
 KNOTS = 11
 EMA = 0.998
-SKEW = 2.2
+SKEW = 3.0
 
 
 def network() -> nn.Sequential:
@@ -212,10 +212,10 @@ def main() -> None:
     parser.add_argument("--digits-from", type=Path, required=True, help="folder of the MNIST IDX files")
     parser.add_argument("--out", type=Path, default=WEIGHTS, help="where to write the weights")
     parser.add_argument("--panels", type=int, default=1_500_000, help="masked panels to train on")
-    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--lr", type=float, default=2e-3, help="highest learning rate")
     parser.add_argument("--decay", type=float, default=0.02, help="weight decay")
-    parser.add_argument("--strength", type=float, default=1.0, help="of the digits' perturbation")
+    parser.add_argument("--strength", type=float, default=0.7, help="of the digits' perturbation")
     parser.add_argument("--checkpoint", type=Path, help="go on from this state, where it exists; and save it")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)

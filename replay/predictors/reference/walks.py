@@ -252,13 +252,13 @@ def cells(ink, seen, out):
 @nb.njit(cache=True)
 def _geometry():
     """Panels, window and stride of an episode: mostly the published ones."""
-    n = 1 + (np.random.random() < 0.4) + (np.random.random() < 0.1)
+    n = 1 + (np.random.random() < 0.3) + (np.random.random() < 0.05)
     u = np.random.random()
-    if u < 0.65:
+    if u < 0.76:
         return n, 64, 32
-    if u < 0.77:
+    if u < 0.84:
         return n, 32, 16
-    if u < 0.87:
+    if u < 0.91:
         return n, 128, 64
     w = np.random.randint(24, 161)
     return n, w, np.random.randint(max(8, w // 4), w + 1)
@@ -267,7 +267,7 @@ def _geometry():
 @nb.njit(cache=True)
 def _policy():
     """Policy and slip of an episode: half of them random walks."""
-    shares = np.array([0.48, 0.10, 0.11, 0.10, 0.10, 0.05, 0.06])
+    shares = np.array([0.54, 0.09, 0.10, 0.09, 0.09, 0.04, 0.05])
     policy = np.searchsorted(np.cumsum(shares), np.random.random() * 0.999999)
     return policy, (0.0, 0.1, 0.4)[np.random.randint(3)]
 
@@ -306,12 +306,12 @@ def batch(digits, labels, prior, size, strength, skew, seed):
         chosen = np.random.randint(0, len(digits), n)
         for p in range(n):
             digit = digits[chosen[p]]
-            bent = perturb(digit, strength) if strength > 0 and np.random.random() < 0.75 else digit
+            bent = perturb(digit, strength) if strength > 0 and np.random.random() < 0.5 else digit
             draw(bent, ink[:, p * PANEL : (p + 1) * PANEL])
         canvas = ink[:, : n * PANEL]
         for _ in range(2):
             seen = np.zeros((PANEL, PANEL * n), dtype=np.bool_)
-            x, y = start(canvas, w, np.random.random() < 0.1)
+            x, y = start(canvas, w, np.random.random() < 0.05)
             policy, slip = _policy()
             border = np.random.random() < 0.5
             look(canvas, wide_prior, seen, x, y, w, s, policy, slip, _glimpses(n, w, s, skew), border)
