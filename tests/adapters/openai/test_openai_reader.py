@@ -52,7 +52,7 @@ def test_ten_turn_based(ten):
     for horizon in (1, 4):
         result = read(jsonl(*(record for script in ten for record in turns(script, horizon))), "openai")
         # The last picture of the episode without an answer was never in a request: nobody saw it.
-        assert_same(result, ten[:9] if len(result.episodes) == 9 else ten, {"shown", "n_glimpses", "image"})
+        assert_same(result, ten, {"shown", "n_glimpses", "image"})
         last = result.episode("ep9")
         assert [step.shown for step in last.steps] == [True, False]
         assert result.episode("ep1").tokens_input == 60 * 8
