@@ -149,6 +149,13 @@ def test_greedy_breaks_ties_towards_the_nearest_unseen_ink():
     assert detour.tolist() == [[80, 80], [80, 112], [80, 144], [80, 160]]
 
 
+def test_greedy_breaks_ties_between_moves_that_show_ink():
+    path = greedy_path(ink((100, 60), (100, 150), (100, 190)), (80, 80), 64, 32)
+    assert path[:, 1].tolist() == [80, 112, 144, 112, 80, 48]
+    mirrored = greedy_path(ink((100, 163), (100, 73), (100, 33)), (80, 80), 64, 32)
+    assert mirrored[:, 1].tolist() == [80, 48, 16, 48, 80, 112]
+
+
 def test_greedy_ends_at_once_when_all_is_seen_or_nothing_is_there():
     for canvas in (ink(), ink((10, 10))):
         assert greedy_path(canvas, (0, 0), 64, 32).tolist() == [[0, 0]]
