@@ -118,6 +118,7 @@ def _wrong_lives(run: str, episodes: Sequence[tuple[str, Episode]]) -> list[Row]
         return []
     canvases, times, ended = zip(*lives, strict=True)
     curve = kaplan_meier(np.array(times), np.array(ended), np.array(canvases))
+    bands = [(float(low), float(high)) for low, high in curve.survival_band.T]
     return [
         {
             "run": run,
@@ -125,14 +126,9 @@ def _wrong_lives(run: str, episodes: Sequence[tuple[str, Episode]]) -> list[Row]
             "direction": None,
             "n": curve.n,
             "count": int(curve.at_risk[i]),
-            "share": Value(
-                Interval(
-                    float(curve.survival[i]), *map(float, curve.survival_band[:, i]), curve.n, "bootstrap"
-                ),
-                True,
-            ),
+            "share": Value(Interval(float(curve.survival[i]), *band, curve.n, "bootstrap"), True),
         }
-        for i, time in enumerate(curve.time)
+        for i, (time, band) in enumerate(zip(curve.time, bands, strict=True))
     ]
 
 

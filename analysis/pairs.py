@@ -47,7 +47,7 @@ def compare(
 
 def _compare(a: Episode, b: Episode, geometry: Geometry, canvas: np.ndarray | None) -> dict[str, Any]:
     windows = [episode.windows() or [] for episode in (a, b)]
-    return compare_paths(
+    return compare_paths(  # pyright: ignore[reportCallIssue]
         *(np.array(w, np.int64).reshape(-1, 2) for w in windows),
         *(_directions(episode) for episode in (a, b)),
         *(geometry.seen(w) for w in windows),

@@ -287,10 +287,8 @@ def percent(value: float | None, interval: Sequence[float | None] | None = None)
     """A fraction as percent, with its interval where there is one."""
     if value is None:
         return "–"
-    low_high = (
-        "" if interval is None or None in interval else f" [{100 * interval[0]:.1f}, {100 * interval[1]:.1f}]"
-    )  # type: ignore[operator]
-    return f"{100 * value:.1f}{low_high}"
+    bounds = [f"{100 * bound:.1f}" for bound in interval or () if bound is not None]
+    return f"{100 * value:.1f}" + (f" [{', '.join(bounds)}]" if len(bounds) == 2 else "")
 
 
 @contextmanager

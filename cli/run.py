@@ -82,7 +82,13 @@ def run(
         )
     else:
         maker = _policy_maker(str(policy), set_ or [], predictor)
-    world = {"level": level, "episodes": episodes, "seed": seed, "window": window, "stride": stride}
+    world: dict[str, Any] = {
+        "level": level,
+        "episodes": episodes,
+        "seed": seed,
+        "window": window,
+        "stride": stride,
+    }
     world["digits_from"] = str(digits) if digits else None
     store = open_store(create=True)
     made = []

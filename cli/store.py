@@ -175,7 +175,7 @@ def _show_run(store: Store, run: Run) -> None:
     if rows:
         from ..schemas import Diagnostic
 
-        names = Diagnostic.__slots__
+        names = Diagnostic.__dataclass_fields__
         show_diagnostics([Diagnostic(**{name: row[name] for name in names}) for row in rows])
 
 

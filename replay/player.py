@@ -120,7 +120,7 @@ def draw(
     sheet = Image.new("RGB", (width + 2 * _MARGIN, height + 2 * _MARGIN + below), _PAPER)
     sheet.paste(
         _ground(canvas, geometry.seen(windows)).resize((width, height), Image.Resampling.NEAREST),
-        (_MARGIN,) * 2,
+        (_MARGIN, _MARGIN),
     )
     pen = ImageDraw.Draw(sheet)
     _draw_panels(pen, geometry, scale)
@@ -132,8 +132,8 @@ def draw(
 
 def _ground(canvas: np.ndarray, seen: np.ndarray) -> Image.Image:
     ink = canvas == 0
-    colors = np.where(ink[..., None], np.uint8(_UNSEEN_INK), np.uint8(_UNSEEN))
-    colors[seen] = np.where(ink[seen][:, None], np.uint8(_INK), np.uint8(_PAPER))
+    colors = np.where(ink[..., None], np.array(_UNSEEN_INK), np.array(_UNSEEN))
+    colors[seen] = np.where(ink[seen][:, None], np.array(_INK), np.array(_PAPER))
     return Image.fromarray(colors.astype(np.uint8))
 
 

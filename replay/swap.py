@@ -253,10 +253,11 @@ def estimate(store: Store, plan: Plan, predictor: Predictor, *, fresh: bool = Fa
     known = {} if fresh else stored_predictions(store, predictor, list(distinct))
     pending = [task for key, task in distinct.items() if key not in known]
     price = getattr(predictor, "price", lambda item: None)
-    costs = [price(task.input()) for task in pending]
+    costs: list[float | None] = [price(task.input()) for task in pending]
     outcome = Outcome(len(pending), len(known), len(plan.tasks) - len(distinct))
     outcome.not_applicable = plan.not_applicable
-    outcome.cost = sum(costs) if costs and None not in costs else None
+    known_costs = [cost for cost in costs if cost is not None]
+    outcome.cost = sum(known_costs) if costs and len(known_costs) == len(costs) else None
     return outcome
 
 
@@ -394,7 +395,7 @@ def _row(task: Task, predictor: Predictor, timed: _Timed) -> PredictionRow:
         error=error,
         created=datetime.now(UTC),
     )
-    for name in Usage.__slots__:
+    for name in Usage.__dataclass_fields__:
         setattr(row, name, getattr(reply.usage, name))
     return row
 

@@ -90,7 +90,7 @@ def read_answer(
     if n_panels is None or len(given) == n_panels:
         return given, "ok"
     lost = raw_type in ("integer", "number") and label is not None and given == (label.lstrip("0") or "0")
-    return given, "leading_zero_lost" if lost and len(label) == n_panels else "wrong_length"
+    return given, "leading_zero_lost" if lost and len(label or "") == n_panels else "wrong_length"
 
 
 def json_type(value: object) -> str:

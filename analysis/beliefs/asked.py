@@ -105,7 +105,7 @@ def _candidate(item: Any, thought: str) -> Candidate | None:
         return None
     p = item.get("p")
     stated = isinstance(p, (int, float)) and not isinstance(p, bool) and 0 <= p <= 1
-    return Candidate(digit, strength, kind, float(p) if stated else None, span, RULE)
+    return Candidate(digit, strength, kind, float(p) if stated else None, span, RULE)  # pyright: ignore[reportArgumentType]
 
 
 def _span(quote: Any, digit: int, thought: str) -> tuple[int, int] | None:

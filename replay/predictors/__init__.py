@@ -56,7 +56,7 @@ def load(
     if is_model(name, models):
         from .llm.predictor import LLM
 
-        return LLM(find(name, models), limits, prompts)
+        return LLM(find(name, models), limits, prompts)  # pyright: ignore[reportReturnType]
     known = ", ".join([*names(), *ALIASES, *(models or {})])
     raise KeyError(f"no predictor {name!r}; there are {known} and PROVIDER/MODEL")
 

@@ -93,7 +93,7 @@ class Plan:
             t_max=geometry.budget,
             seed=self.seed,
             repeat=self.repeat,
-            predictor=self.predictor and self.predictor.name,
+            predictor=self.predictor.name if self.predictor else None,
             source_format="runner",
             source_version=__version__,
             created=datetime.now(UTC),

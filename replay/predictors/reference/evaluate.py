@@ -71,7 +71,7 @@ def walk_posteriors(
 def proportion(hits: np.ndarray) -> dict[str, Any]:
     """n, share and 95 % Wilson interval of a bool array."""
     low, high = proportion_confint(int(hits.sum()), len(hits), method="wilson")
-    return {"n": len(hits), "value": float(hits.mean()), "low": float(low), "high": float(high)}
+    return {"n": len(hits), "value": float(hits.mean()), "low": float(low), "high": float(high)}  # pyright: ignore[reportArgumentType]
 
 
 def calibration_error(confidence: np.ndarray, right: np.ndarray, bins: int = BINS) -> float:

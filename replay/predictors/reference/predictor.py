@@ -69,8 +69,8 @@ class Reference:
 
     def read_cells(self, cells: np.ndarray) -> np.ndarray:
         """Probabilities, float32 (M, 10), of panels given as `features.cells`, uint8 (M, 8, 28, 28)."""
-        probabilities = self._session.run(["probabilities"], {"cells": cells})[0]
-        blank = ~cells[:, :4].any(axis=(1, 2, 3))
+        probabilities = np.asarray(self._session.run(["probabilities"], {"cells": cells})[0])
+        blank = ~np.any(cells[:, :4], axis=(1, 2, 3))
         return np.where(blank[:, None], np.float32(1 / CLASSES), probabilities)
 
     def predict(self, item: PredictorInput) -> Reading:

@@ -29,7 +29,7 @@ from .predictor import REPRESENTATION, WEIGHTS
 HELD_OUT = 5_000
 KNOTS = 11
 EMA = 0.998
-SKEW = 3.0
+SKEW = 4.0
 
 
 def network() -> nn.Sequential:
@@ -46,9 +46,9 @@ def network() -> nn.Sequential:
         *block(96, 96, 3, 1),
         *block(96, 32, 1, 1),
         nn.Flatten(),
-        nn.Linear(32 * 7 * 7, 128),
+        nn.Linear(32 * 7 * 7, 256),
         nn.ReLU(inplace=True),
-        nn.Linear(128, 10),
+        nn.Linear(256, 10),
     )
 
 

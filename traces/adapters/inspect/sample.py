@@ -92,7 +92,7 @@ class _Sample:
         """The conversation; from the model's calls where they say more than it."""
         conversation = self.sample.get("messages")
         conversation = conversation if isinstance(conversation, list) else []
-        events = [
+        events: list[Any] = [
             e for e in self.sample.get("events") or [] if isinstance(e, dict) and e.get("event") == "model"
         ]
         replies = sum(isinstance(m, dict) and m.get("role") == "assistant" for m in conversation)
