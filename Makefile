@@ -1,17 +1,20 @@
 # Each target works on a machine with nothing but Python 3.11+ (venv and pip): it makes .venv itself.
 PYTHON ?= python3
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SLOW := soak or ray or browser or wheel
 
-.PHONY: demo test test-all check clean
+.PHONY: demo test test-slow check screenshots clean
 
 demo: .venv/demo
 	$(BIN)/mnistpro-replay demo --out mnistpro-demo
 
 test: .venv/dev
-	$(BIN)/python -m pytest -n 2 -m "not soak and not ray and not browser and not wheel"
+	$(BIN)/python -m pytest -n 2 -m "not ($(SLOW))"
 
-test-all: .venv/dev
-	$(BIN)/python -m pytest -n 2
+# Needs a Chromium at /usr/bin/chromium.
+test-slow: .venv/dev
+	$(BIN)/python -m pytest -m "$(SLOW)"
 
 check: .venv/dev
 	$(BIN)/ruff check .
@@ -19,15 +22,19 @@ check: .venv/dev
 	cd / && $(CURDIR)/$(BIN)/lint-imports $(CURDIR)/pyproject.toml
 	$(BIN)/pyright
 
+# Needs a Chromium at /usr/bin/chromium.
+screenshots: .venv/dev
+	$(BIN)/python scripts/screenshots.py
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
 .venv/demo: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[ocr]"
+	$(PIP) -e ".[ocr]"
 	touch $@
 
 .venv/dev: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[ocr,dev]"
+	$(PIP) -e ".[ocr,llm,mcp,inspect,minari,dev]"
 	touch $@
 
 clean:

@@ -34,7 +34,9 @@ def report(database: Database, title: str = "Trajectory report") -> str:
     results = measured(database.query("summary"))
     sections = [
         _section("In short", _answer(results, levels, verdicts, episodes)),
-        _section("Runs", _table(results, _RUN_COLUMNS) + _note("Means over scored episodes with 95 % intervals.")),
+        _section(
+            "Runs", _table(results, _RUN_COLUMNS) + _note("Means over scored episodes with 95 % intervals.")
+        ),
         *(_figure(database, name) for name in ("gaps", "4a", "3c", "3b", "3a", "4b")),
         _section("Why episodes failed", _failures(verdicts, episodes)),
         _section("Failed episodes", _pictures(database.store, verdicts)),
@@ -71,7 +73,9 @@ def _audit(database: Database) -> tuple[list[Verdict], dict[str, int]]:
     return verdicts, episodes
 
 
-def _answer(results: Sequence[Row], levels: Sequence[Row], verdicts: Sequence[Verdict], episodes: dict[str, int]) -> str:
+def _answer(
+    results: Sequence[Row], levels: Sequence[Row], verdicts: Sequence[Verdict], episodes: dict[str, int]
+) -> str:
     """What a reader wants to know first: how much is lost, and where."""
     total, failed = sum(episodes.values()), len(verdicts)
     lines = [f"{failed} of {total} episodes in {len(results)} run{'s' if len(results) > 1 else ''} failed."]
@@ -88,7 +92,9 @@ def _answer(results: Sequence[Row], levels: Sequence[Row], verdicts: Sequence[Ve
         told["did not answer"] = "by not answering"
         term = worst["term"].replace("<br>", " ")
         if worst["estimate"] > 0:
-            lines.append(f"Most of the difference is lost {told.get(term, term)}: {_percent(worst)} of the episodes.")
+            lines.append(
+                f"Most of the difference is lost {told.get(term, term)}: {_percent(worst)} of the episodes."
+            )
     leading = _most(verdict.leads for verdict in verdicts)
     if leading:
         lines.append(f"The commonest leading reason is “{leading[0]}” ({leading[1]} of {failed} failures).")
@@ -120,7 +126,9 @@ _RUN_COLUMNS = {
 
 
 def _table(rows: Sequence[Row], columns: dict[str, str]) -> str:
-    known = {key: heading for key, heading in columns.items() if any(row.get(key) is not None for row in rows)}
+    known = {
+        key: heading for key, heading in columns.items() if any(row.get(key) is not None for row in rows)
+    }
     head = "".join(f"<th>{escape(heading)}</th>" for heading in known.values())
     body = "".join("<tr>" + "".join(_cell(row.get(key)) for key in known) + "</tr>" for row in rows)
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
@@ -132,7 +140,9 @@ def _cell(value: Any) -> str:
         if estimate is None:
             return '<td class="number">–</td>'
         scale, unit = (100, " %") if value.percent else (1, "")
-        bounds = "" if low is None else f"<small>[{scale * low:.1f}, {scale * (high or 0):.1f}], n = {n}</small>"
+        bounds = (
+            "" if low is None else f"<small>[{scale * low:.1f}, {scale * (high or 0):.1f}], n = {n}</small>"
+        )
         return f'<td class="number">{scale * estimate:.1f}{unit}{bounds}</td>'
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     text = "–" if value is None else escape(str(value))
@@ -147,7 +157,9 @@ def _figure(database: Database, name: str) -> str:
     drawn = themed(figure.draw(rows))
     height = 140 + 34 * len(rows) if name == "3b" else _HEIGHT.get(name, 420)
     drawn.update_layout(height=height, margin={"t": 56})
-    html = drawn.to_html(full_html=False, include_plotlyjs=False, config={"displaylogo": False, "responsive": True})
+    html = drawn.to_html(
+        full_html=False, include_plotlyjs=False, config={"displaylogo": False, "responsive": True}
+    )
     counts = sorted({row["n"] for row in rows})
     n = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]} a mark"
     return _section(figure.title, html + _note(f"{figure.definition} Whiskers: 95 % intervals. {n}."))
@@ -155,8 +167,16 @@ def _figure(database: Database, name: str) -> str:
 
 def _failures(verdicts: Sequence[Verdict], episodes: dict[str, int]) -> str:
     rows = [row for row in audit_rows(verdicts, episodes) if row["count"]]
-    columns = {"run": "run", "category": "category", "count": "episodes", "leads": "leads", "share": "of failures"}
-    note = "An episode may have several categories; one leads. Shares of failed episodes with Wilson intervals."
+    columns = {
+        "run": "run",
+        "category": "category",
+        "count": "episodes",
+        "leads": "leads",
+        "share": "of failures",
+    }
+    note = (
+        "An episode may have several categories; one leads. Shares of failed episodes with Wilson intervals."
+    )
     return _table(rows, columns | {"definition": "definition"}) + _note(note) if rows else "<p>None did.</p>"
 
 

@@ -40,7 +40,21 @@ def _globals() -> None:
     """Trajectory analysis and replay for glimpse-based perception."""
 
 
-_MODULES = (world, ingest, run, store, replay, analyze, audit, counterfactual, beliefs, report, dashboard, formats, export)
+_MODULES = (
+    world,
+    ingest,
+    run,
+    store,
+    replay,
+    analyze,
+    audit,
+    counterfactual,
+    beliefs,
+    report,
+    dashboard,
+    formats,
+    export,
+)
 for module in _MODULES:
     module.register(app)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+
 from mnistpro_replay.analysis.audit import CATEGORIES, Verdict, audit, audit_rows
 from mnistpro_replay.analysis.cases import cases
 from mnistpro_replay.analysis.metrics import ensure

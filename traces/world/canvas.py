@@ -85,7 +85,8 @@ def world_key(canvas: str, geometry: Geometry, start: Point) -> str:
 def to_png(pixels: np.ndarray) -> bytes:
     """Encode a uint8 array (H, W) or (H, W, 3), or a bool mask (H, W), as PNG."""
     buffer = io.BytesIO()
-    Image.fromarray(pixels.astype(np.uint8) * 255 if pixels.dtype == bool else pixels).save(buffer, "PNG", compress_level=2)
+    picture = Image.fromarray(pixels.astype(np.uint8) * 255 if pixels.dtype == bool else pixels)
+    picture.save(buffer, "PNG", compress_level=2)
     return buffer.getvalue()
 
 
