@@ -28,7 +28,8 @@ _HEIGHT = {"3b": 110, "gaps": 380}
 
 
 def report(database: Database, title: str = "Trajectory report") -> str:
-    """The page over the database's selected runs, which must have been opened with `posterior="each"`."""
+    """The page over the database's selected runs, which opened with `posterior="last"` or `"each"` (without the latter
+    the audit cannot tell anchored beliefs)."""
     verdicts, episodes = _audit(database)
     levels = gap_levels(database, [run for run, _ in database.selected])
     results = measured(database.query("summary"))

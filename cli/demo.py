@@ -39,7 +39,9 @@ def run_demo(out: Path, episodes: int) -> None:
     rows, pairs = _swap(store, names)
     say("6. Picture: the path over the canvas, with what each predictor read from it")
     pictures = _pictures(store, names, pairs, out)
-    summary = {"runs": names, "verify": verified, "canvases": written, "swap": rows, "pictures": pictures}
+    say("7. Summary: one HTML page about all of it")
+    page = _summary(store, names, out)
+    summary = {"summary": page, "runs": names, "verify": verified, "canvases": written, "swap": rows, "pictures": pictures}
     if OPTIONS.json:
         emit(summary)
     _next(out, names)
@@ -164,6 +166,17 @@ def _pictures(store: Store, names: list[str], pairs: dict[str, list[Pair]], out:
             written.append(str(path))
     say(f"   {', '.join(Path(path).name for path in written)} in {out}")
     return written
+
+
+def _summary(store: Store, names: list[str], out: Path) -> str:
+    from ..analysis.database import Database
+    from ..analysis.report import report
+
+    database = Database(store, [(name, None) for name in names], posterior="last")
+    page = out / "summary.html"
+    page.write_text(report(database, "Demo"), encoding="utf-8")
+    say(f"   {page}: opens in any browser, needs no network")
+    return str(page)
 
 
 def _reading(pair: Pair) -> str:

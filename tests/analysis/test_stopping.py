@@ -181,7 +181,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 def test_measures_say_what_policies_are(fresh: Store) -> None:
     """Tolerance: `early` (two glimpses) is premature in three of ten answers or more, `infogain` in one of ten or
-    fewer; `sweep` overshoots in at least nine of ten; `infogain` stops within one glimpse of the first sufficient one."""
+    fewer; `sweep` overshoots in nine of ten or more; `infogain` stops within a glimpse of the first sufficient one."""
     stops = load_stops(Database(fresh, posterior="each"))
     rows = {run: [episode_row(s) for s in stops if s.run == run] for run in ("early", "sweep", "infogain")}
     assert np.mean([row["premature_90"] for row in rows["early"]]) >= 0.3
