@@ -87,9 +87,9 @@ def harness_maker(
         except ValueError as error:
             raise UsageError(str(error)) from error
         words = own_command(spec)
-    made = partial(
-        HarnessPlan, command=words, arm=arm, prompts=prompts(prompt_folder), model=spec.id if spec else None
-    )
+    model_id = spec.id if spec else None
+    chosen: Any = arm
+    made = partial(HarnessPlan, command=words, arm=chosen, prompts=prompts(prompt_folder), model=model_id)
     return Maker(made, run_harness)
 
 

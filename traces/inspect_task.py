@@ -75,7 +75,7 @@ def glimpse_task(
         ValueError: for a condition that is none.
     """
     chosen = condition(memory, horizon, turn_mode, str(canvas_when))
-    settings = {"n_panels": level, "window": window, "stride": stride, "sampler_seed": seed}
+    settings: dict[str, Any] = {"n_panels": level, "window": window, "stride": stride, "sampler_seed": seed}
     env = GlimpseEnv(**settings, evalsets=max(10, -(-episodes // 10)))
     samples = []
     for number in range(episodes):

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...schemas.extras import require
@@ -59,7 +58,7 @@ def _provider(spec: ModelSpec, http_client: httpx2.AsyncClient) -> Any:
             COMPATIBLE, base_url=spec.base_url, api_key=key, http_client=http_client
         )
     try:
-        factory: Callable[..., Any] = infer_provider_class(spec.provider)
+        factory: Any = infer_provider_class(spec.provider)
     except ValueError as error:
         raise ValueError(f"{spec.name}: no provider {spec.provider!r}") from error
     takes = inspect.signature(factory).parameters

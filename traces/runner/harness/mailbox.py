@@ -33,7 +33,7 @@ class Mailbox:
         self._handle = handle
         self._key = os.urandom(16)
         self._listener = Listener((_HOST, 0), authkey=self._key)
-        self._port = self._listener.address[1]
+        self._port = int(self._listener.address[1])
         self._open = True
         self._thread = Thread(target=self._serve, daemon=True)
         self._thread.start()
