@@ -52,7 +52,7 @@ def _pieces(text: str) -> list[Piece]:
 
 def _piece(group: list[re.Match[str]], joiner: str) -> Piece:
     items = tuple(Item(tuple(int(c) for c in m["value"]), *m.span("value")) for m in group)
-    return group[0].start(), group[-1].end(), lambda at: Chunk(at, items, joiner)
+    return group[0].start(), group[-1].end(), Chunk(items, joiner)
 
 
 def assign(sentence: Shadow, topic: Topic, topped: set[str]) -> list[str | None]:

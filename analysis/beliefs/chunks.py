@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from .numbers import NUMBER, PAD, mask, mask_long, shares
+from .numbers import NUMBER, PAD, letters, mask, mask_long, shares
+from .rules import patterns
 
 MOST = 20
 """Mentions that a sentence may have; with more it is a table or noise, and says nothing."""
@@ -27,20 +27,20 @@ class Chunk:
     """An enumeration of digits that share one stance.
 
     Attributes:
-        at: Offset of its `¤` in the shadow sentence.
         items: The digits; in a sequence chunk each has one digit for every slot.
         joiner: `or`, `and`, `,`, or empty for a single item.
         article: Its first item has a determiner (`a 7`, `the digit 7`).
         definite: Spoken of as known (`the 7`, `this 7`, `the left 4`).
         side: A slot named inside the chunk (`the left 4`), or None.
+        at: Offset of its `¤` in the shadow sentence.
     """
 
-    at: int
     items: tuple[Item, ...]
     joiner: str = ""
     article: bool = False
     definite: bool = False
     side: str | None = None
+    at: int = -1
 
     @property
     def sequence(self) -> bool:
@@ -73,37 +73,7 @@ SIDES = {
         ("right", "rightmost", "right-most", "right-hand", "righthand", "second", "2nd"), "right"
     ),
 }
-_SIDE = "|".join(sorted(SIDES, key=len, reverse=True))
-_ADJECTIVE = r"""(?:handwritten|hand-?drawn|clear|typical|standard|simple|plain|slanted|closed|open|stylized|stylised|
-italic|european|lone|proper|real|true|regular|thin|fat|tall|curvy|narrow|wide|big|small|large|obvious|classic|
-complete|full|single|normal|rounded|round|straight|tilted|rotated|well-formed|unmistakable|textbook|
-sloppy|messy|squashed|cursive|upright|clean|perfect|nice|bold|isolated|lonely|familiar|ordinary|loopy|open-top|
-open-topped|closed-top|capital|slender|skinny|wobbly|neat|solid|generic|canonical|same|whole|entire|(?:slightly|very|rather|somewhat|quite|fairly|really|perfectly|oddly|poorly|badly)\s+\w+)"""
-_TOKEN = rf"(?<![\w.$%{PAD}])(?:(?<!\w-)|(?<=figure-))(?P<value>\d{{1,2}}){PAD}*(?![\w%{PAD}])(?!\.\d)(?!['’]?s?-(?!\s))"
-_ITEM = re.compile(
-    rf"""(?:\b(?P<det>an?|the|this|that|our|my|another|one|some|single|your|his)\s+)?
-    (?:{_ADJECTIVE}\s+)*(?:\b(?P<side>{_SIDE})\s+)?(?:{_ADJECTIVE}\s+)*
-    (?:\b(?P<noun>digit|number|numeral|figure\s+of|figure|class|label|symbol|character|digits|numbers|one)[\s-]+)?
-    [\"'(\[{{<]*{_TOKEN}[\"')\]}}>]*""",
-    re.X,
-)
-_JOINER = re.compile(
-    r"\s*(?:,?\s*(?P<or>\bor\b|/|\bvs\.?|\bversus\b|\bnor\b)|,?\s*(?P<and>\band\b|&)|(?P<comma>[,|]))"
-    r"\s*(?:even\s+|also\s+)?(?:an?\s+)?"
-)
-_SINGULAR_VERB = re.compile(
-    r"\s*(?:is|isn't|was|wasn't|has|hasn't|looks|seems|does|doesn't|fits|remains|becomes|would\s+be|will\s+be)\b"
-)
-_SEQUENCE_BEFORE = re.compile(
-    r"(?:\b(?:answer|sequence|numbers?|digits|reads?|value|label|string|code|pairs?|is|be|as|it's|that's|say|says|see|"
-    r"submit|predict|predicting|answering|guess|guessing|to|forms?|final|are|with|so|thus|therefore|hence|then|like|"
-    r"gives|giving|spells?|makes|now|probably|likely|maybe|perhaps|possibly|not|means|shows|becomes|i'd\s+say|rather|correction:?|sorry,?|no,|actually|instead)"
-    r"(?:\s+(?:a|the|probably|likely|now|is|maybe|perhaps|either|clearly|again|still))*\s*|[:=→]\s*|[\"'(]|^\s*)$"
-)
-_SEQUENCE_AFTER = re.compile(
-    r"\s*(?:$|[.,;:!?)\"'—→|]|-\s|(?:or|and|but|because|since|rather|not|as|seems|looks|is|was|fits|would|could|with|"
-    r"for|instead|now|then|so|if|unless|though|in\s+total|from|again|it|at\s+most)\b)"
-)
+_P = patterns("mentions")
 
 
 def shadow(sentence: str, offset: int, digits: int) -> Shadow:
@@ -129,21 +99,25 @@ def _mask_sequences(text: str) -> str:
     def replace(match: re.Match[str]) -> str:
         number = match[0]
         before, after = text[max(0, match.start() - 60) : match.start()], text[match.end() :]
-        joined = re.search(r"\d\d[\"']?\s*(?:or|/|,|and|vs\.?)\s*[\"']?$", before)
-        if len(number) == 2 and _SEQUENCE_AFTER.match(after) and (joined or _SEQUENCE_BEFORE.search(before)):
+        joined = _P["SEQUENCE_JOINED"].search(before)
+        if (
+            len(number) == 2
+            and _P["SEQUENCE_AFTER"].match(after)
+            and (joined or _P["SEQUENCE_BEFORE"].search(before))
+        ):
             return number
-        return "n" * len(number)
+        return letters(match)
 
     return re.sub(r"(?<!\w)\d[\d.,]*\d(?!\d)|\d{2,}", replace, text)
 
 
-Piece = tuple[int, int, Callable[[int], Chunk]]
-"""Start and end in the sentence, and what to build once the place in the shadow is known."""
+Piece = tuple[int, int, Chunk]
+"""Start and end of an enumeration in the masked sentence, and its chunk, whose place is not known yet."""
 
 
 def _chunks(text: str) -> list[Piece]:
     groups: list[list[re.Match[str]]] = []
-    for match in _ITEM.finditer(text):
+    for match in _P["ITEM"].finditer(text):
         if groups and _joins(text, groups[-1][-1], match):
             groups[-1].append(match)
         else:
@@ -154,14 +128,16 @@ def _chunks(text: str) -> list[Piece]:
 def _joins(text: str, last: re.Match[str], new: re.Match[str]) -> bool:
     if last["side"] or new["side"] or len(last["value"]) != len(new["value"]):
         return False
-    return _JOINER.fullmatch(text, last.end(), new.start()) is not None
+    return _P["JOINER"].fullmatch(text, last.end(), new.start()) is not None
 
 
 def _split_group(text: str, group: list[re.Match[str]]) -> list[Piece]:
     """Detach the last item when it begins a clause of its own (`it is a 7, 1 is ruled out`)."""
-    joiners = [_JOINER.fullmatch(text, a.end(), b.start()) for a, b in zip(group, group[1:], strict=False)]
+    joiners = [
+        _P["JOINER"].fullmatch(text, a.end(), b.start()) for a, b in zip(group, group[1:], strict=False)
+    ]
     kinds = ["or" if j and j["or"] else "and" if j and j["and"] else "," for j in joiners]
-    if kinds and kinds[-1] != "or" and _SINGULAR_VERB.match(text, group[-1].end()):
+    if kinds and kinds[-1] != "or" and _P["SINGULAR_VERB"].match(text, group[-1].end()):
         return [*_split_group(text, group[:-1]), _piece(group[-1:], "")]
     joiner = "or" if "or" in kinds else "and" if "and" in kinds else "," if kinds else ""
     return [_piece(group, joiner)]
@@ -169,22 +145,15 @@ def _split_group(text: str, group: list[re.Match[str]]) -> list[Piece]:
 
 def _piece(group: list[re.Match[str]], joiner: str) -> Piece:
     first = group[0]
-    definite = bool(first["side"]) or (
-        first["det"] in {"the", "this", "that", "our", "my"} and not first["noun"]
+    known = first["det"] in {"the", "this", "that", "our", "my"} and not first["noun"]
+    chunk = Chunk(
+        items=tuple(Item(tuple(int(c) for c in m["value"]), m.start("value"), _end(m)) for m in group),
+        joiner=joiner,
+        article=bool(first["det"] or first["noun"]),
+        definite=bool(first["side"]) or known,
+        side=SIDES.get(first["side"] or ""),
     )
-    items = tuple(Item(tuple(int(c) for c in m["value"]), m.start("value"), _end(m)) for m in group)
-
-    def build(at: int) -> Chunk:
-        return Chunk(
-            at=at,
-            items=items,
-            joiner=joiner,
-            article=bool(first["det"] or first["noun"]),
-            definite=definite,
-            side=SIDES.get(first["side"] or ""),
-        )
-
-    return first.start(), group[-1].end(), build
+    return first.start(), group[-1].end(), chunk
 
 
 def _end(match: re.Match[str]) -> int:
@@ -195,28 +164,26 @@ def _end(match: re.Match[str]) -> int:
 
 
 def assemble(text: str, values: list[float], offset: int, pieces: list[Piece]) -> Shadow:
-    """Put the placeholders in, drop padding, join runs of spaces."""
-    parts: list[str] = []
+    """Put the placeholders in and drop the padding.
+
+    Args:
+        text: The masked sentence.
+        values: Of its `℗`, in order.
+        offset: Where the sentence begins in the thought.
+        pieces: Its enumerations of digits, in order.
+    """
+    out = ""
+    done = 0
     chunks: list[Chunk] = []
     found: dict[int, float] = {}
-    length = done = 0
-
-    def add(piece: str) -> None:
-        nonlocal length
-        parts.append(piece)
-        length += len(piece)
-
-    def plain(start: int, end: int) -> None:
-        for part in re.split(f"({SHARE})", text[start:end]):
-            if part == SHARE:
-                found[length] = next(remaining)
-            add(part.replace(PAD, ""))
-
     remaining = iter(values)
-    for start, end, build in pieces:
-        plain(done, start)
-        chunks.append(build(length))
-        add(DIGIT)
+    for start, end, chunk in [*pieces, (len(text), len(text), None)]:
+        for part in re.split(f"({SHARE})", text[done:start]):
+            if part == SHARE:
+                found[len(out)] = next(remaining)
+            out += part.replace(PAD, "")
+        if chunk:
+            chunks.append(replace(chunk, at=len(out)))
+            out += DIGIT
         done = end
-    plain(done, len(text))
-    return Shadow("".join(parts), tuple(chunks), found, offset)
+    return Shadow(out, tuple(chunks), found, offset)

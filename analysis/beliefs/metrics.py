@@ -177,7 +177,13 @@ def _wrong_belief(episode: Episode, line: Line) -> Part:
     given = digit_of(episode.answer, line.slot, episode.digits)
     survived = None if given is None else given == wrong
     stood = (len(line.held) if end is None else end) - start
-    values = dict(zip(fields, (wrong, start, stood, end is not None, survived), strict=True))
+    values = {
+        "wrong_belief": wrong,
+        "wrong_from_step": start,
+        "wrong_duration": stood,
+        "wrong_ended": end is not None,
+        "wrong_survived": survived,
+    }
     return values, {} if survived is not None else {"wrong_survived": "not_recorded"}
 
 

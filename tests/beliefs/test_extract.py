@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from mnistpro_replay.analysis.beliefs.extract import LONGEST, extract
 from mnistpro_replay.analysis.beliefs.rules import grammar
 from mnistpro_replay.analysis.beliefs.score import score, sentences
