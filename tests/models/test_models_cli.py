@@ -141,3 +141,62 @@ def test_a_program_plays_through_the_tools(called) -> None:
     status, _, err = called(*words)
     assert status == 0, err
     assert [e.answer for e in Store("mnistpro-store").episodes("tools")] == ["7", "7"]
+
+
+def walks(request) -> str:
+    """Walks twice, then answers, whatever the condition."""
+    said = str(request.messages)
+    turns = sum(role == "assistant" for role, _ in request.messages) or said.count("Turn ")
+    if "shown a whole canvas" in said or "was explored" in said or turns > 1:
+        return '{"thought": "a 7", "action": "answer", "value": "%s"}' % ("77" if "2 digits" in said else "7")
+    return '{"thought": "on", "action": "move", "direction": "down"}'
+
+
+def test_the_papers_tables_come_out_of_fresh_runs(called) -> None:
+    conditions = [
+        ("--memory", "multi_turn"),
+        ("--memory", "image_only"),
+        ("--memory", "image_only", "--horizon", "2"),
+        ("--memory", "textual_state"),
+        ("--memory", "metric_grid_map"),
+        ("--memory", "online_canvas"),
+    ]
+    script = (
+        "import json, pathlib; from mnistpro_replay.traces.runner.harness.mailbox import call;"
+        "a = json.loads(pathlib.Path('.mcp.json').read_text())['mcpServers']['glimpse']['env'];"
+        "call(a['GLIMPSE_MAILBOX'], 'submit', {'answer': '7'})"
+    )
+    with FakeServer(walks) as server:
+        for condition in conditions:
+            for level in ("1", "2"):
+                words = ("run", "--model", "local", "--episodes", "2", "--level", level, "--control", "-q")
+                status, _, err = called(*words, *condition, server=server)
+                assert status == 0, err
+        words = (
+            "run",
+            "--harness",
+            "mcp",
+            "--model",
+            "local",
+            "--episodes",
+            "2",
+            "--",
+            sys.executable,
+            "-c",
+            script,
+        )
+        assert called(*words, server=server)[0] == 0
+        assert called("swap", "--predictor", "local", "--json", server=server)[0] in (0, 1)
+        rows = {}
+        for table in ("1", "2", "3", "4", "7"):
+            status, out, err = called("table", table, "--json", server=server)
+            assert status == 0, err
+            rows[table] = json.loads(out)["rows"]
+    found = {table: {row.get("condition") for row in made} for table, made in rows.items()}
+    assert found["1"] == {"native_multi_turn"}
+    assert {"image_only", "textual_state", "metric_grid_map", "online_canvas"} <= found["2"]
+    assert {"image_only+offline_canvas", "online_canvas"} <= found["3"]
+    assert any(name.startswith("agentic_mcp") for name in found["4"])
+    assert {2, -1} <= {row["horizon"] for row in rows["7"]}
+    controls = [row["control"] for row in rows["1"] if row.get("level") in (1, 2)]
+    assert controls and None not in controls
