@@ -189,8 +189,7 @@ def _take_official(traces: list[_Trace], geometry: Geometry, atlas: _Atlas) -> N
     figures = official.official_figures(*batch, geometry.window)
     for i, trace in enumerate(traces):
         for name in figures._fields:
-            needs_canvas = "stroke" in name
-            why = trace.why_official or (trace.why_canvas if needs_canvas else None)
+            why = trace.why_official or (trace.why_canvas if "stroke" in name else None)
             if name == "official_revisit_rate" and why is None:
                 why = _recovered(trace.episode)
             trace.put(name, None if why else getattr(figures, name)[i])
@@ -289,17 +288,9 @@ def _directions(episode: Episode) -> list[str] | None:
 
 def _take_panels(trace: _Trace, curve: coverage.Curves, shown: coverage.Shown, geometry: Geometry) -> None:
     """A9."""
-    known = trace.canvas is not None
-    trace.take(
-        panels.panel_process(
-            trace.windows,
-            geometry.window,
-            geometry.panel,
-            geometry.n_panels,
-            shown.ink if known else None,
-            curve.panel_coverage if known else None,
-        )
-    )
+    ink = (None, None) if trace.canvas is None else (shown.ink, curve.panel_coverage)
+    size = geometry.window, geometry.panel, geometry.n_panels
+    trace.take(panels.panel_process(trace.windows, *size, *ink))
 
 
 def _euler(canvas: np.ndarray, geometry: Geometry) -> list[int]:
@@ -321,8 +312,7 @@ def _take_world(trace: _Trace, euler: Mapping[int, list[int]]) -> None:
     """How long the path is, and the topology of the digits themselves."""
     n = len(trace.windows)
     trace.put("last_glimpse", n - 1 if n else None, None if n else "no_glimpses")
-    known = trace.canvas is not None
-    trace.put("euler", euler.get(id(trace.canvas)), None if known else "canvas_unknown")
+    trace.put("euler", euler.get(id(trace.canvas)), "canvas_unknown" if trace.canvas is None else None)
 
 
 _World = tuple[int, Point]
