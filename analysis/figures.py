@@ -159,7 +159,7 @@ def gap_waterfall(rows: Sequence[Row]) -> go.Figure:
     for row in rows:
         bases.append(0.0 if row["total"] else level)
         level = row["estimate"] if row["total"] else level - row["estimate"]
-        told = f"{row['estimate']:.1%}" if row["total"] else f"{-row['estimate']:+.1%}"
+        told = f"{row['estimate']:.1%}" if row["total"] else f"{0.0 - row['estimate']:+.1%}"
         labels.append(f"{row['term']}<br><b>{told}</b>")
     losses = [
         {**row, "estimate": -row["estimate"], "low": _minus(row["high"]), "high": _minus(row["low"])}

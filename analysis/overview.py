@@ -70,17 +70,17 @@ def matching(sums: pl.DataFrame, filters: Mapping[str, Any]) -> pl.DataFrame:
     return sums
 
 
-def overview(sums: pl.DataFrame, by: str = "run") -> list[dict[str, Any]]:
-    """Runs in groups.
+def overview(sums: pl.DataFrame, by: str = "run") -> pl.DataFrame:
+    """Runs in groups, a row each, by name.
 
     Args:
         sums: from `run_sums` or `matching`.
         by: one of `GROUPINGS`.
 
     Returns:
-        a row each with `name`, `runs`, what the group has in common (`model`, `condition`, `level`, null where it
-        differs), the counts of `OUTCOMES`, `accuracy` over scored episodes with Wilson 95 % interval, means of
-        `moves`, `coverage` and `revisit_rate` over scored episodes, and `over_optimistic` with its interval.
+        `name`, `runs`, what the group has in common (`model`, `condition`, `level`, null where it differs), the
+        counts of `OUTCOMES`, `accuracy`, means of `moves`, `coverage` and `revisit_rate` over scored episodes, and
+        `over_optimistic`, the share of stops that were.
     """
     keys = GROUPINGS[by]
     common = [
@@ -88,12 +88,35 @@ def overview(sums: pl.DataFrame, by: str = "run") -> list[dict[str, Any]]:
         for name in ("model", "condition", "level")
         if name not in keys
     ]
-    groups = sums.group_by(keys, maintain_order=True).agg(
-        *common,
-        *(pl.col(name).sum() for name in _SUMS),
-        pl.col("run").alias("runs"),
+    counts = [pl.col(name).sum() for name in _SUMS if name not in keys]
+    groups = sums.group_by(keys, maintain_order=True).agg(*common, *counts, pl.col("run").alias("runs"))
+    if by == "run":
+        groups = groups.with_columns(runs=pl.concat_list("run"))
+    return groups.sort(keys, nulls_last=True).with_columns(
+        name=pl.concat_str(
+            *(pl.col(key).cast(pl.String).fill_null("unknown") for key in keys), separator=", "
+        ),
+        accuracy=_ratio("n_right", "n_scored"),
+        over_optimistic=_ratio("n_over_optimistic", "n_stops"),
+        moves=_ratio("moves", "n_moves"),
+        coverage=_ratio("coverage", "n_coverage"),
+        revisit_rate=_ratio("revisits", "n_revisits"),
     )
-    return [_row(row, keys) for row in groups.sort(keys, nulls_last=True).iter_rows(named=True)]
+
+
+def _ratio(total: str, count: str) -> pl.Expr:
+    return pl.when(pl.col(count) > 0).then(pl.col(total) / pl.col(count))
+
+
+def with_intervals(rows: pl.DataFrame) -> list[dict[str, Any]]:
+    """Rows of an overview with Wilson 95 % intervals: `accuracy_low`, `over_optimistic_high` and so on."""
+    found = []
+    for row in rows.iter_rows(named=True):
+        accuracy = proportion(row["n_right"], row["n_scored"])
+        stops = proportion(row["n_over_optimistic"], row["n_stops"])
+        bounds = {"accuracy_low": accuracy.low, "accuracy_high": accuracy.high}
+        found.append({**row, **bounds, "over_optimistic_low": stops.low, "over_optimistic_high": stops.high})
+    return found
 
 
 def gap_levels(database: Database, runs: Sequence[str]) -> list[dict[str, Any]]:
@@ -139,31 +162,6 @@ def _loss(term: str, value: Interval) -> dict[str, Any]:
         "n": value.n,
         "total": False,
     }
-
-
-def _row(row: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    accuracy = proportion(row["n_right"], row["n_scored"])
-    stops = proportion(row["n_over_optimistic"], row["n_stops"])
-    return {
-        "name": ", ".join("unknown" if row[key] is None else str(row[key]) for key in keys),
-        "runs": row["runs"],
-        "n_runs": len(row["runs"]),
-        **{name: row[name] for name in ("model", "condition", "level", "n", "n_scored", *OUTCOMES)},
-        "accuracy": accuracy.estimate,
-        "accuracy_low": accuracy.low,
-        "accuracy_high": accuracy.high,
-        "moves": _mean(row, "moves", "n_moves"),
-        "coverage": _mean(row, "coverage", "n_coverage"),
-        "revisit_rate": _mean(row, "revisits", "n_revisits"),
-        "over_optimistic": stops.estimate,
-        "over_optimistic_low": stops.low,
-        "over_optimistic_high": stops.high,
-        "n_stops": row["n_stops"],
-    }
-
-
-def _mean(row: Mapping[str, Any], total: str, count: str) -> float | None:
-    return row[total] / row[count] if row[count] else None
 
 
 def episodes_page(

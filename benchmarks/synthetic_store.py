@@ -1,6 +1,6 @@
 """A large store, quickly: real runs of scripted policies, copied under many names with some answers changed.
 
-    python benchmarks/synthetic_store.py STORE --runs 1000 --episodes 1000
+    python benchmarks/synthetic_store.py STORE --runs 5000 --episodes 200
 
 Paths, pictures and metrics are those of the bundled world; only run names, models and a share of the answers
 differ from copy to copy, so that every query meets believable values. What it made is printed.
@@ -27,9 +27,9 @@ BASES = (("early", 1, {"k": 4}), ("early", 2, {"k": 8}), ("stroke", 1, {}), ("st
 MODELS = ("aurora-1", "aurora-2-mini", "borealis", "cirrus-large", "delta-vision", "ember")
 MEMORIES = ("image_only", "textual_state", "metric_grid_map", "online_canvas")
 TABLES = ("episodes", "steps", "episode_metrics", "step_metrics")
-BY_GLIMPSE = 40
+BY_GLIMPSE = 100
 """Runs that have metrics by glimpse (a store of a million episodes rarely has more: they are derived on demand)."""
-SHARD = 25
+SHARD = 100
 """Runs of one commit."""
 
 
@@ -100,8 +100,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("store", type=Path)
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--episodes", type=int, default=1000, help="of each run")
+    parser.add_argument("--runs", type=int, default=5000)
+    parser.add_argument("--episodes", type=int, default=200, help="of each run")
     options = parser.parse_args()
     begun = time.perf_counter()
     make(options.store, options.runs, options.episodes)

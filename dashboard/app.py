@@ -18,7 +18,10 @@ from .source import Source
 
 _INDEX = """<!doctype html>
 <html lang="en">
-<head>{%metas%}<title>{%title%}</title>{%favicon%}<link rel="stylesheet" href="/player/player.css">{%css%}</head>
+<head>{%metas%}<title>{%title%}</title><link rel="icon" href="data:image/svg+xml,
+%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 3 3'%3E%3Cpath fill='%2300224e' d='M0 0h3v3H0z'/%3E%3Cpath
+fill='%23fee838' d='M1 1h2v2H1z'/%3E%3C/svg%3E">
+<link rel="stylesheet" href="/player/player.css">{%css%}</head>
 <body>{%app_entry%}<footer>{%config%}{%scripts%}{%renderer%}</footer></body>
 </html>"""
 

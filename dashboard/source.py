@@ -14,7 +14,7 @@ from ..analysis.cases import cases
 from ..analysis.database import Database, Selected
 from ..analysis.drilldown import one_more
 from ..analysis.metrics import ensure
-from ..analysis.overview import category_shares, episodes_page, overview, run_sums
+from ..analysis.overview import category_shares, episodes_page, overview, run_sums, with_intervals
 from ..analysis.pairs import compare
 from ..analysis.posterior import EvidenceReader
 from ..analysis.stopping import Stop, load_stops
@@ -64,7 +64,7 @@ class Source:
         """Load what the first page would otherwise wait for."""
         for row in episodes_page(self.database, None, {}, [], 0, 1)[0]:
             self.episode(row["run"], row["source_episode_id"])
-        overview(self.sums)
+        with_intervals(overview(self.sums).head(1))
 
     def close(self, picked: Sequence[str] | None, chosen: Sequence[str] | None) -> list[str]:
         """Runs to look at episode by episode: those picked, else those chosen, else the first."""

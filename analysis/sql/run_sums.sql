@@ -1,12 +1,13 @@
 -- Counts and sums over the episodes of each run; `analysis/overview.py` groups and divides them.
--- Outcomes are exclusive and add up to n: right, some (a digit right in its place), wrong (none), invalid (no digits or
--- the wrong number of them), no_answer, error (the runner failed), unjudged (no label).
+-- model: the model that acted, else the policy or program. Outcomes are exclusive and add up to n: right, some (a
+-- digit right in its place), wrong (none), invalid (no digits or the wrong number of them), no_answer, error (the
+-- runner failed), unjudged (no label).
 -- n_over_optimistic: answered and wrong, with less than half of the budget used and less than half of some panel's ink
 -- seen (docs/metrics.md 3.2, u = c = .5); n_stops: answered episodes for which that can be said.
 WITH told AS (
     SELECT
-        run, model, condition, level, tags, t_max, stop_reason, scored, correct, n_actions, n_moves, coverage_window,
-        revisit_rate_moves, min_coverage,
+        run, coalesce(model, agent) AS model, condition, level, tags, t_max, stop_reason, scored, correct, n_actions,
+        n_moves, coverage_window, revisit_rate_moves, min_coverage,
         answer_status <> 'missing' AND scored AND t_max IS NOT NULL AND min_coverage IS NOT NULL AS stopped,
         CASE
             WHEN stop_reason = 'error' THEN 'error'
@@ -17,7 +18,7 @@ WITH told AS (
             WHEN len(list_filter(range(1, len(label) + 1), lambda i: label[i] = answer[i])) > 0 THEN 'some'
             ELSE 'wrong'
         END AS outcome
-    FROM trials
+    FROM trials JOIN (SELECT ingest_id, agent FROM runs) USING (ingest_id)
 )
 SELECT
     run, any_value(model) AS model, any_value(condition) AS condition, any_value(level) AS level,

@@ -28,6 +28,12 @@
     try { return window.dash_ag_grid.getApi(id); } catch { return null; }
   }
 
+  /* Have a table ask for its rows again, from the top. */
+  function refill(id) {
+    const api = gridApi(id);
+    if (api) { api.deselectAll(); api.ensureIndexVisible(0); api.purgeInfiniteCache(); }
+  }
+
   const address = (run, episode, more) => `?${new URLSearchParams({ run, episode, ...more })}`;
 
   function go(search) { setProps("location", { pathname: "/episode", search }); }
@@ -91,11 +97,8 @@
         if (row && row.data) go(address(row.data.run, row.data.source_episode_id));
         return window.dash_clientside.no_update;
       },
-      refillEpisodes() {
-        const api = gridApi("episodes");
-        if (api) { api.ensureIndexVisible(0); api.purgeInfiniteCache(); }
-        return window.dash_clientside.no_update;
-      },
+      refillEpisodes() { refill("episodes"); return window.dash_clientside.no_update; },
+      refillRuns() { refill("runs"); return window.dash_clientside.no_update; },
     },
   });
 })();

@@ -7,10 +7,11 @@ from typing import Any
 
 import dash
 import dash_mantine_components as dmc
+import polars as pl
 from dash import Input, Output, State, html
 
 from ...analysis import figures
-from ...analysis.overview import GROUPINGS, gap_levels, matching, overview
+from ...analysis.overview import GROUPINGS, gap_levels, matching, overview, with_intervals
 from ..components.parts import card, column, graph, grid, notice, toolbar
 from ..source import Source
 
@@ -19,6 +20,9 @@ TITLE = "Runs"
 
 _GAP_RUNS = 50
 """Runs that a waterfall takes together at most: its intervals are bootstrapped while somebody waits."""
+
+_WHISKERS = 60
+"""Rows up to which the scatter has whiskers: with more they cover one another."""
 
 _COLUMNS = (
     column("name", "run or group", flex=3, minWidth=220, tooltipField="name"),
@@ -78,14 +82,14 @@ def layout(source: Source, query: Mapping[str, str]) -> Any:
         dmc.Button("Use all", id="runs-clear", variant="subtle"),
         dmc.Text(id="runs-count", size="sm", c="dimmed", className="count"),
     )
-    selection = {"rowSelection": {"mode": "multiRow", "enableClickSelection": True, "selectAll": "filtered"}}
-    first = _shown(source, {}, "run", dark=False)
     table = grid(
         "runs",
         _COLUMNS,
-        rowData=first[0],
+        infinite=True,
         getRowId="params.data.name",
-        settings={**selection, "pagination": len(first[0]) > 100, "paginationPageSize": 100},
+        settings={
+            "rowSelection": {"mode": "multiRow", "enableClickSelection": True, "headerCheckbox": False}
+        },
     )
     plots = html.Div(
         [
@@ -97,7 +101,7 @@ def layout(source: Source, query: Mapping[str, str]) -> Any:
     outcomes = card(
         "How episodes ended", graph("runs-outcomes", 360), note="share of all episodes, first 24 rows"
     )
-    block = html.Div(table, className="table-block", style={"height": min(len(first[0]), 10) * 32 + 38})
+    block = html.Div(table, className="table-block", style={"height": min(source.sums.height, 10) * 32 + 40})
     return html.Div([filters, block, plots, outcomes], className="page")
 
 
@@ -107,50 +111,65 @@ def _select(id_: str, label: str, values: Sequence[str], width: int) -> Any:
     )
 
 
-def _shown(source: Source, filters: Mapping[str, Any], by: str, *, dark: bool) -> tuple[Any, ...]:
-    rows = overview(matching(source.sums, filters), by)
-    plots = figures.accuracy_coverage(rows), figures.outcome_stacks(rows)
-    episodes = sum(row["n"] for row in rows)
-    return (
-        rows,
-        *(figures.themed(plot, dark=dark) for plot in plots),
-        f"{len(rows):,} rows, {episodes:,} episodes",
-    )
+def _rows(source: Source, text: Any, model: Any, condition: Any, level: Any, by: Any) -> pl.DataFrame:
+    filters = {"text": text, "model": model, "condition": condition, "level": int(level) if level else None}
+    return overview(matching(source.sums, filters), by or "run")
 
 
 def register(app: dash.Dash, source: Source) -> None:
     """Add the callbacks."""
+    names = ("text", "model", "condition", "level", "by")
+    filters = [Input(f"runs-{name}", "value") for name in names]
+
+    app.clientside_callback(
+        dash.ClientsideFunction("mnistpro", "refillRuns"),
+        Output("runs-count", "title"),
+        *filters,
+        prevent_initial_call=True,
+    )
 
     @app.callback(
-        Output("runs", "rowData"),
-        Output("runs-scatter", "figure"),
-        Output("runs-outcomes", "figure"),
+        Output("runs", "getRowsResponse"),
         Output("runs-count", "children"),
-        Input("runs-text", "value"),
-        Input("runs-model", "value"),
-        Input("runs-condition", "value"),
-        Input("runs-level", "value"),
-        Input("runs-by", "value"),
-        Input("scheme", "data"),
+        Input("runs", "getRowsRequest"),
+        *(State(f"runs-{name}", "value") for name in names),
+        prevent_initial_call=True,
     )
-    def show(text: Any, model: Any, condition: Any, level: Any, by: Any, scheme: Any) -> Any:
-        filters = {
-            "text": text,
-            "model": model,
-            "condition": condition,
-            "level": int(level) if level else None,
-        }
-        return _shown(source, filters, by or "run", dark=scheme == "dark")
+    def page(asked: Any, *given: Any) -> Any:
+        rows = _rows(source, *given)
+        for part in reversed(asked.get("sortModel") or []):
+            rows = rows.sort(
+                part["colId"], descending=part["sort"] == "desc", nulls_last=True, maintain_order=True
+            )
+        shown = with_intervals(rows.slice(asked["startRow"], asked["endRow"] - asked["startRow"]))
+        return {
+            "rowData": shown,
+            "rowCount": rows.height,
+        }, f"{rows.height:,} rows, {rows['n'].sum():,} episodes"
+
+    @app.callback(
+        Output("runs-scatter", "figure"), Output("runs-outcomes", "figure"), *filters, Input("scheme", "data")
+    )
+    def draw(*given: Any) -> Any:
+        *given, scheme = given
+        rows = _rows(source, *given)
+        bounds = dict.fromkeys(("accuracy_low", "accuracy_high"))
+        points = (
+            with_intervals(rows) if rows.height <= _WHISKERS else [{**r, **bounds} for r in rows.to_dicts()]
+        )
+        plots = figures.accuracy_coverage(points), figures.outcome_stacks(points)
+        return [figures.themed(plot, dark=scheme == "dark") for plot in plots]
 
     @app.callback(
         Output("runs-gaps", "figure"),
         Output("runs-gaps-note", "children"),
         Input("runs", "selectedRows"),
-        Input("runs", "rowData"),
+        *filters,
         Input("scheme", "data"),
     )
-    def gaps(selected: Any, rows: Any, scheme: Any) -> Any:
-        picked = (selected or rows or [])[: None if selected else 1]
+    def gaps(selected: Any, *given: Any) -> Any:
+        *given, scheme = given
+        picked = selected or _rows(source, *given).head(1).to_dicts()
         runs = sorted({run for row in picked for run in row["runs"]})
         plot = figures.gap_waterfall(gap_levels(source.database, runs[:_GAP_RUNS]))
         what = f"{len(runs)} runs together" if len(runs) > 1 else figures.short(runs[0], 30) if runs else ""

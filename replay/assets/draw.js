@@ -269,6 +269,13 @@ window.MnistPro = (() => {
       return "rendered";
     }
 
+    /* Fetch the recorded pictures beforehand, so that stepping asks for nothing; of very long episodes on demand. */
+    preload() {
+      const urls = new Set(this.scene.glimpses.map((glimpse) => glimpse.image).filter(Boolean));
+      if (urls.size > 500) return;
+      for (const url of urls) load(url).then((image) => this.pictures.set(url, image), () => null);
+    }
+
     blank(color) {
       const { width, height } = this.scene.geometry || { width: 2, height: 1 };
       this.pen.fillStyle = color; this.pen.fillRect(0, 0, width * this.scale, height * this.scale);
@@ -277,7 +284,10 @@ window.MnistPro = (() => {
     recorded(url, glimpse) {
       const there = this.pictures.get(url);
       if (there) { this.pen.drawImage(there, 0, 0, parseFloat(this.element.style.width), parseFloat(this.element.style.height)); return "recorded"; }
-      load(url).then((image) => { this.pictures.set(url, image); if (this.wanted === glimpse) this.draw(glimpse); }, () => {
+      load(url).then((image) => {
+        this.pictures.set(url, image);
+        if (this.wanted === glimpse) this.draw(glimpse);
+      }, () => {
         this.scene.glimpses[glimpse].image = null;
         if (this.wanted === glimpse) this.draw(glimpse);
       });

@@ -35,6 +35,7 @@
       const { scene, ground } = this;
       this.path = new PathView(this.parts.path, scene, ground, { onpick: (glimpse) => this.seek(this.momentOf(glimpse)) });
       this.masked = new MaskedView(this.parts.view, scene, ground);
+      this.masked.preload();
       this.timeline = new Timeline(this.parts.time, scene, (moment) => this.seek(moment));
       this.posterior = new Posterior(this.parts.post, scene);
       this.observer = new ResizeObserver(() => this.resize());
