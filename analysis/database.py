@@ -74,12 +74,11 @@ class Database:
         if not self.store.exists(name) or (name in DERIVED and not is_current(self.store, name)):
             self._copy(name, arrow_schema(name).empty_table())
             return []
-        table = DeltaTable(self.store.uri(name))
-        paths = table.file_uris()
+        paths = self.store.files(name)
         if self.store.is_local and paths:
             self._connection.execute(f"CREATE VIEW raw_{name} AS FROM read_parquet({_list(paths)})")
             return paths
-        rows = table.to_pyarrow_dataset()
+        rows = DeltaTable(self.store.uri(name)).to_pyarrow_dataset()
         self._copy(name, arrow_schema(name).empty_table() if name in _NOT_COPIED or not paths else rows)
         return []
 

@@ -18,6 +18,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 import numpy as np
 import polars as pl
@@ -69,6 +70,8 @@ class Store:
         self.path = str(path).rstrip("/")
         self.is_local = "://" not in self.path
         if self.is_local:
+            if bad := set(self.path) & set("[]%"):
+                raise StoreError(f"a store's path cannot contain {' '.join(sorted(bad))}: {self.path}")
             if create:
                 Path(self.path).mkdir(parents=True, exist_ok=True)
             elif not self.exists("runs"):
@@ -95,9 +98,18 @@ class Store:
 
     def raw(self, table: str) -> pl.LazyFrame:
         """All rows of a table, those of unfinished or replaced ingests included."""
-        if not self.exists(table):
+        files = self.files(table)
+        if not files:
             return pl.DataFrame(arrow_schema(table).empty_table()).lazy()
-        return pl.scan_delta(self.uri(table))
+        return pl.scan_parquet(files, glob=False) if self.is_local else pl.scan_delta(self.uri(table))
+
+    def files(self, table: str) -> list[str]:
+        """Parquet files of a table's current version."""
+        if not self.exists(table):
+            return []
+        uris = DeltaTable(self.uri(table)).file_uris()
+        # Delta quotes local paths (a space, an umlaut) that other readers take as they are.
+        return [unquote(uri) for uri in uris] if self.is_local else uris
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Rows of a table that belong to runs in the store, with the run's name in `run`."""

@@ -232,3 +232,20 @@ def test_run_id_depends_on_the_condition_alone() -> None:
         {"memory": "image_only"},
     ]
     assert len({run_id(replace(run, **change)) for change in changes} | {run_id(run)}) == 6
+
+
+@pytest.mark.parametrize("name", ["with space", "丽爱说 ünï", "a#b", "it's", "a*b"])
+def test_store_paths_that_people_have(tmp_path: Path, name: str) -> None:
+    from mnistpro_replay.analysis.database import Database
+
+    store = Store(tmp_path / name, create=True)
+    write(store, a_run("gone"), an_episode())
+    write(store, a_run(), an_episode())
+    store.remove("gone")
+    assert [e.episode_id for e in Store(tmp_path / name).episodes("r", texts=True)] == ["0"]
+    assert Database(store, posterior=None).query("SELECT run FROM episodes")["run"].to_list() == ["r"]
+
+
+def test_store_paths_that_delta_cannot_hold_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot contain"):
+        Store(tmp_path / "we[ird]", create=True)
