@@ -96,7 +96,7 @@ def compare(url: str, store: Store, given: argparse.Namespace) -> None:
         began = time.perf_counter()
         outcome = swap(store, plan, llm, concurrency=given.concurrency, fresh=True)
         rates["swap"].append(given.canvases / (time.perf_counter() - began))
-        assert outcome.predictor_calls == given.canvases and not outcome.failed
+        assert outcome.predictor_calls == given.canvases and not outcome.failed, outcome.errors
         print(f"round {number}: bare {rates['bare'][-1]:.0f}/s, swap {rates['swap'][-1]:.0f}/s", flush=True)
     medians = {name: float(np.median(found)) for name, found in rates.items()}
     share = medians["swap"] / medians["bare"]

@@ -336,7 +336,8 @@ def _ask_async(predictor: Any, tasks: list[Task], concurrency: int) -> Iterator[
                         break
                 if not waiting:
                     return
-                done, waiting = runner.run(_first(waiting))
+                # Not `runner.run`: its handling of signals takes longer than a reply where many tasks wait.
+                done, waiting = loop.run_until_complete(_first(waiting))
                 for finished in done:
                     task, timed = finished.result()
                     if isinstance(timed.reply, StopAsking):
