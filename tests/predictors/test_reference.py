@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mnistpro_replay.replay.predictors.reference import evaluate, features, predictor, walks
 from mnistpro_replay.replay.predictors.reference.predictor import Reference, best
 from mnistpro_replay.schemas import EVIDENCE_MODES, UNSEEN, Geometry, Predictor, PredictorInput, walk
+from mnistpro_replay.traces.runner.policies.sweep import boustrophedon
 from mnistpro_replay.traces.world import build_canvas, embedded, offline_canvas, start_window
 
 DIGITS = embedded()
@@ -226,12 +227,16 @@ def test_random_moves_are_legal_and_uniform() -> None:
     assert all(abs(count - 500) < 4 * np.sqrt(2_000 * 0.25 * 0.75) for count in ends.values())
 
 
-def test_sweep_sees_everything_within_the_budget() -> None:
+@pytest.mark.parametrize("start", [(325, 69), (0, 0), (200, 150), (384, 10)])
+@pytest.mark.parametrize("k", [1, 5, 20, 57])
+def test_sweep_is_the_runners(start: tuple[int, int], k: int) -> None:
     geometry = Geometry(n_panels=2)
     seen = np.zeros((224, 448), dtype=bool)
     ink = np.zeros((224, 448), dtype=np.uint8)
-    walks.look(ink, ink, seen, 325, 69, 64, 32, walks.SWEEP, 0.0, geometry.budget, False)
-    assert seen.all()
+    walks.look(ink, ink, seen, *start, 64, 32, walks.SWEEP, 0.0, k, False)
+    path = walk(geometry, start, boustrophedon(geometry, start))
+    np.testing.assert_array_equal(seen, geometry.seen(path[:k]))
+    assert k < 57 or seen.all()
 
 
 def test_greedy_sees_more_ink_than_chance() -> None:

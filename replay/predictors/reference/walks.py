@@ -17,7 +17,7 @@ DIGIT = 28
 RANDOM, SWEEP, STROKE, GREEDY, EXPECTED, SCATTER, FULL = range(7)
 """Where glimpses come from.
 
-RANDOM: a uniform direction each step; blocked moves stay and count. SWEEP: to a corner, then boustrophedon.
+RANDOM: a uniform direction each step; blocked moves stay and count. SWEEP: the runner's.
 STROKE: to the side where the window holds most ink. GREEDY: most new ink, clairvoyant. EXPECTED: most new ink
 as the average digit has it. SCATTER: windows anywhere, no walk. FULL: everything.
 """
@@ -129,31 +129,48 @@ def _new(values: np.ndarray, seen: np.ndarray, x: int, y: int, w: int) -> float:
 
 
 @nb.njit(cache=True)
-def _score(policy, ink, prior, seen, x, y, w, nx, ny, dx, dy):
+def _score(
+    policy: int,
+    ink: np.ndarray,
+    prior: np.ndarray,
+    seen: np.ndarray,
+    x: int,
+    y: int,
+    w: int,
+    nx: int,
+    ny: int,
+    dx: int,
+    dy: int,
+) -> float:
     """How much a policy wants the window at (nx, ny), reached from (x, y)."""
+    if policy == RANDOM:
+        return 0.0
     if nx == x and ny == y:
         return -1.0
     if policy == GREEDY:
         return _new(ink, seen, nx, ny, w)
     if policy == EXPECTED:
         return _new(prior, seen, nx, ny, w)
-    if policy == STROKE:
-        fresh = not seen[min(ny + w // 2, seen.shape[0] - 1), min(nx + w // 2, seen.shape[1] - 1)]
-        return _stroke_score(ink, x, y, w, dx, dy) * (1.0 if fresh else 0.2)
-    return 0.0
+    fresh = not seen[ny + w // 2, nx + w // 2]
+    return _stroke_score(ink, x, y, w, dx, dy) * (1.0 if fresh else 0.2)
 
 
 @nb.njit(cache=True)
-def _choose(policy, slip, ink, prior, seen, x, y, w, s):
+def _choose(
+    policy: int,
+    slip: float,
+    ink: np.ndarray,
+    prior: np.ndarray,
+    seen: np.ndarray,
+    x: int,
+    y: int,
+    w: int,
+    s: int,
+) -> tuple[int, int]:
     """The next position of a policy that looks one step ahead; a random one with probability `slip`."""
     x_max, y_max = seen.shape[1] - w, seen.shape[0] - w
-    blind = policy == RANDOM or np.random.random() < slip
-    if blind:
-        d = np.random.randint(4)
-        return (
-            min(max(x + _MOVES[d, 0] * s, 0), x_max),
-            min(max(y + _MOVES[d, 1] * s, 0), y_max),
-        )
+    if np.random.random() < slip:
+        policy = RANDOM
     best, best_x, best_y = -2.0, x, y
     for d in range(4):
         dx, dy = _MOVES[d, 0], _MOVES[d, 1]
@@ -165,25 +182,41 @@ def _choose(policy, slip, ink, prior, seen, x, y, w, s):
 
 
 @nb.njit(cache=True)
-def _sweep(x, y, s, x_max, y_max, heading):
-    """The next position of a sweep and its heading: 0 up, 1 left to the corner, 2 rightwards, 3 leftwards."""
-    if heading == 0:
-        if y > 0:
-            return x, max(y - s, 0), 0
-        heading = 1
-    if heading == 1:
-        if x > 0:
-            return max(x - s, 0), y, 1
-        heading = 2
-    if heading == 2 and x < x_max:
-        return min(x + s, x_max), y, 2
-    if heading == 3 and x > 0:
-        return max(x - s, 0), y, 3
-    return x, min(y + s, y_max), 5 - heading
+def _sweep(x: int, y: int, w: int, s: int, x_max: int, y_max: int, k: int) -> np.ndarray:
+    """Positions (k, 2) of the runner's sweep: to the nearest corner, then columns a window apart."""
+    path = np.empty((k, 2), dtype=np.int64)
+    side, upright = -1 if 2 * x <= x_max else 1, -1 if 2 * y <= y_max else 1
+    phase, shifts = 0, 0
+    for t in range(k):
+        path[t] = x, y
+        if phase == 0 and x == (0 if side < 0 else x_max):
+            phase, side = 1, -side
+        if phase == 1 and y == (0 if upright < 0 else y_max):
+            phase, upright = 2, -upright
+        if phase == 2 and shifts == 0 and y == (0 if upright < 0 else y_max):
+            upright, shifts = -upright, max(1, w // s)
+        if phase == 0 or shifts:
+            x = min(max(x + side * s, 0), x_max)
+            shifts = max(0, shifts - 1)
+        else:
+            y = min(max(y + upright * s, 0), y_max)
+    return path
 
 
 @nb.njit(cache=True)
-def look(ink, prior, seen, x, y, w, s, policy, slip, k, border):
+def look(
+    ink: np.ndarray,
+    prior: np.ndarray,
+    seen: np.ndarray,
+    x: int,
+    y: int,
+    w: int,
+    s: int,
+    policy: int,
+    slip: float,
+    k: int,
+    border: bool,
+) -> None:
     """Mark in `seen` what `k` glimpses from (x, y) show.
 
     Args:
@@ -204,19 +237,19 @@ def look(ink, prior, seen, x, y, w, s, policy, slip, k, border):
         return
     before, after = (2, 1) if border else (0, 0)
     x_max, y_max = seen.shape[1] - w, seen.shape[0] - w
-    heading = 0
+    path = _sweep(x, y, w, s, x_max, y_max, k)
     for t in range(k):
         if t and policy == SCATTER:
             x, y = np.random.randint(x_max + 1), np.random.randint(y_max + 1)
         elif t and policy == SWEEP:
-            x, y, heading = _sweep(x, y, s, x_max, y_max, heading)
+            x, y = path[t]
         elif t:
             x, y = _choose(policy, slip, ink, prior, seen, x, y, w, s)
         seen[y + before : y + w - after, x + before : x + w - after] = True
 
 
 @nb.njit(cache=True)
-def start(ink, w, anywhere):
+def start(ink: np.ndarray, w: int, anywhere: bool) -> tuple[int, int]:
     """A first window centred on a random stroke pixel, clamped to the canvas; or `anywhere`."""
     x_max, y_max = ink.shape[1] - w, ink.shape[0] - w
     if anywhere or ink.sum() == 0:
@@ -228,7 +261,7 @@ def start(ink, w, anywhere):
 
 
 @nb.njit(cache=True)
-def cells(ink, seen, out):
+def cells(ink: np.ndarray, seen: np.ndarray, out: np.ndarray) -> int:
     """Features of one panel into `out`, uint8 (8, 28, 28), as `features.cells` has them.
 
     Returns the number of ink pixels seen.
@@ -250,7 +283,7 @@ def cells(ink, seen, out):
 
 
 @nb.njit(cache=True)
-def _geometry():
+def _geometry() -> tuple[int, int, int]:
     """Panels, window and stride of an episode: mostly the published ones."""
     n = 1 + (np.random.random() < 0.3) + (np.random.random() < 0.05)
     u = np.random.random()
@@ -265,7 +298,7 @@ def _geometry():
 
 
 @nb.njit(cache=True)
-def _policy():
+def _policy() -> tuple[int, float]:
     """Policy and slip of an episode: half of them random walks."""
     shares = np.array([0.54, 0.09, 0.10, 0.09, 0.09, 0.04, 0.05])
     policy = np.searchsorted(np.cumsum(shares), np.random.random() * 0.999999)
@@ -273,14 +306,22 @@ def _policy():
 
 
 @nb.njit(cache=True)
-def _glimpses(n, w, s, skew):
+def _glimpses(n: int, w: int, s: int, skew: float) -> int:
     """How many glimpses: 1 to the budget, few more often than many where `skew` is above 1."""
     across, down = -(-max(0, PANEL * n - w) // s) + 1, -(-(PANEL - w) // s) + 1
     return 1 + int(across * down * np.random.random() ** skew)
 
 
 @nb.njit(cache=True, nogil=True)
-def batch(digits, labels, prior, size, strength, skew, seed):
+def batch(
+    digits: np.ndarray,
+    labels: np.ndarray,
+    prior: np.ndarray,
+    size: int,
+    strength: float,
+    skew: float,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray]:
     """Panels of random episodes: digits, geometry, policy, length and evidence mode; two walks a canvas.
 
     Args:
