@@ -81,7 +81,7 @@ def _read(text: str, digits: int) -> tuple[list[Reading], int | None]:
         count = reader.digit_count(sentence) or count
         shadow = reader.shadow(sentence, start, digits)
         places = reader.assign(shadow, topic, topped) if digits > 1 else ["digit"] * len(shadow.chunks)
-        new = readings(shadow, stances(shadow, grammar(reader.grammar)), places, index)
+        new = readings(shadow, stances(shadow, grammar(reader.grammar), text[end : end + 20]), places, index)
         topped |= {r.slot for r in new if r.topable}
         found += new
         if digits > 1 and found and (side := slots.moved_to(shadow)):

@@ -20,7 +20,7 @@ _CORRECTION = re.compile(
 )
 _WITHDRAWAL = re.compile(
     r"\b(?:(?:that|which|this)\s+(?:was|is|turned\s+out\s+to\s+be)\s+(?:\w+\s+)?"
-    r"(?:wrong|a\s+mistake|a\s+misreading|incorrect|an\s+error|not\s+right)|"
+    r"(?:wrong|premature|hasty|a\s+mistake|a\s+misreading|incorrect|an\s+error|not\s+right)|"
     r"i\s+was\s+(?:wrong|mistaken)|i\s+take\s+(?:that|it)\s+back|scratch\s+that|strike\s+that|i\s+misread|"
     r"that\s+(?:doesn't|does\s+not|can't|cannot)\s+be\s+right)|不对|错了"
 )
@@ -35,8 +35,18 @@ def withdraw(readings: Sequence[Reading], text: str) -> list[Reading]:
     """
     held = sorted({r.at for r in readings if r.topable})
     before = [bisect_left(held, match.start()) - 1 for match in _WITHDRAWAL.finditer(text)]
-    gone = {held[i] for i in before if i >= 0}
+    gone = {held[i] for i in before if i >= 0} | _misplaced([r for r in readings if r.topable], text)
     return [_past(r) if r.at in gone and r.topable else r for r in readings]
+
+
+def _misplaced(held: Sequence[Reading], text: str) -> set[int]:
+    """Mentions whose digit a correction puts into the other slot (`The right is a 5. Sorry, the left is a 5.`)."""
+    moves = [
+        (a, b)
+        for a, b in zip(held, held[1:], strict=False)
+        if a.digit == b.digit and a.slot != b.slot and a.at < b.at
+    ]
+    return {a.at for a, b in moves if _CORRECTION.search(text, a.at, b.at)}
 
 
 def slot_belief(readings: Sequence[Reading], text: str) -> SlotBelief:

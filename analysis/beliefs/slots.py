@@ -50,7 +50,7 @@ def assign(shadow: Shadow, topic: Topic, topped: set[str]) -> list[str | None]:
                 if slot or resets:
                     current, done, named = slot, anchor.end(), True
         slot = chunk.side or placed.slots.get(index) or _inherited(shadow, index, slots, named)
-        if not slot and current and not _P["BREAK"].search(shadow.text, done, chunk.at):
+        if not slot and current and not _left(shadow.text[done : chunk.at]):
             slot = current
         slots.append(slot)
         topic.last = slot or topic.last
@@ -99,6 +99,12 @@ def _inherited(shadow: Shadow, index: int, slots: Sequence[str | None], named: b
     return slots[-1] if goes_on or _P["CONTRAST"].match(between) else None
 
 
+def _left(text: str) -> bool:
+    """Whether a thought leaves the slot it spoke of, and does not say `it is` of it after that."""
+    match = _P["BREAK"].search(text)
+    return match is not None and not _P["IT_IS"].search(text, match.start())
+
+
 def _is_stroke(text: str, anchor: re.Match[str]) -> bool:
     """Whether `the right one` means a stroke that the sentence has just named, not a digit."""
     one = anchor["noun"] in {"left", "right", "second"} and anchor[0].endswith("one")
@@ -110,7 +116,7 @@ def _carried(shadow: Shadow, topic: Topic, topped: set[str]) -> str | None:
     if topic.slot is None or not shadow.chunks:
         return None
     before = shadow.text[: shadow.chunks[0].at]
-    if _P["WHOLE_CANVAS"].search(before) or _P["BREAK"].search(before):
+    if _left(before) or (_P["WHOLE_CANVAS"].search(before) and not _P["IT_IS"].search(before)):
         return None
     refers = _P["REFERS"].search(before) or _P["CORRECTS"].match(before)
     return topic.slot if refers or topic.slot not in topped else None
@@ -128,7 +134,8 @@ def _named(
     if anchor["on"]:
         glued = chunk is not None and _P["GLUE"].match(shadow.text[anchor.end() : chunk.at])
         return (anchor["on"], False) if glued else (None, False)
-    return _SLOT_OF[next(name for name in anchor.groups() if name)], True
+    slot = _SLOT_OF[next(name for name in anchor.groups() if name)]
+    return OPPOSITE[slot] if anchor["back"] else slot, True
 
 
 def _move_on(
@@ -152,7 +159,8 @@ def moved_to(shadow: Shadow) -> str | None:
 def is_pair(shadow: Shadow, chunk: Chunk) -> bool:
     """Whether `4 and 7` names both digits in reading order (`the digits are 4 and 7`)."""
     two = len(chunk.items) == 2 and not chunk.sequence and chunk.joiner in {"and", ","}
-    return two and _P["PAIR"].search(shadow.text, 0, chunk.at) is not None
+    named = _P["PAIR"].search(shadow.text, 0, chunk.at) or _P["IN_ORDER"].match(shadow.text, chunk.at + 1)
+    return two and named is not None
 
 
 def digit_count(sentence: str) -> int | None:

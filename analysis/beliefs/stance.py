@@ -13,12 +13,19 @@ _REACH = 160
 _NOT_ONLY = re.compile(r"\bnot\s+(?:only|just|merely|simply)\b")
 _FRAGMENT_END = re.compile(
     r"^[\"']?\s*(?:$|[.,;:!)—–-]|\b(?:on|not|rather|instead|because|since|then|now|for|as|given|with|it|and|again|"
-    r"after|due|in)\b)"
+    r"after|due|in|at)\b)"
 )
 _COORDINATED = re.compile(
     r"^\s*,?\s*(?:or|nor|/)\s+(?:(?:maybe|perhaps|possibly|even|simply|just|also|a|an|the|something\s+like)\s+)*$"
 )
 _GAPPED = re.compile(r"^\s*(?:for|on|in|as|at)\s+the\s+[\w\s-]{3,25}?,?\s*(?:and|or|nor)\s+$")
+_STILL_IF = re.compile(
+    r"(?!.*(?:[;.:—]|\b(?:but|however|so|here|this|now|currently|instead|it\s+is|it's|therefore|since|because)\b))"
+)
+_REPLY = re.compile(
+    r"[\s\"')]*(?:(?P<no>no|nope|impossible)|(?P<yes>yes|yep|yeah|indeed|exactly|correct))\b"
+    r"(?!,?\s*(?:wait|idea|clue|doubt|way\s+to))"
+)
 _HYPOTHESIS = re.compile(
     r"^\s*(?:\w+\s+)?(?:hypothesis|theory|option|possibility|reading|interpretation|idea|guess|assumption|case)\b"
     r"|^\s*(?:that\s+)?i\s+(?:\w+\s+)?(?:suspect|expect|imagine|hope|think)\b"
@@ -43,24 +50,34 @@ class Stance:
     p: float | None = None
 
 
-def stances(shadow: Shadow, grammar: Grammar) -> list[Stance | None]:
-    """The stance of each chunk of the sentence; None where no rule licenses it as a belief."""
+def stances(shadow: Shadow, grammar: Grammar, following: str = "") -> list[Stance | None]:
+    """The stance of each chunk of the sentence; None where no rule licenses it as a belief.
+
+    Args:
+        shadow: The sentence.
+        grammar: Rules of its language.
+        following: The text after it, where a question may find its answer.
+    """
+    reply = _REPLY.match(following)
     out: list[Stance | None] = []
     for index, chunk in enumerate(shadow.chunks):
         stance = _discharged(shadow, chunk) or _stance(shadow, chunk, grammar)
         if out and stance and stance.kind in TOPABLE:
             between = shadow.text[shadow.chunks[index - 1].at + 1 : chunk.at]
             stance = _coordinated(out[-1], stance, between)
+        if reply and stance and stance.rule == "question.mark":
+            stance = Stance("negated" if reply["no"] else "asserted", "certain", "question.answered")
         out.append(stance)
     return out
 
 
 def _coordinated(before: Stance | None, stance: Stance, between: str) -> Stance:
-    """`the top of a 5 or a 2`, `exclude 0 for the left and 7 for the right`: the first stance holds for both."""
+    """`the top of a 5 or a 2`, `exclude 0 for the left and 7 for the right`: one stance holds for both."""
     if before is None or before.kind in TOPABLE:
         return stance
     gapped = stance.rule == "plain.after_word" and _GAPPED.match(between)
-    if gapped or _COORDINATED.match(between):
+    still_if = before.kind == "conditional" and stance.rule.startswith("plain.") and _STILL_IF.match(between)
+    if gapped or still_if or _COORDINATED.match(between):
         return Stance(before.kind, before.strength, "coordinated")
     return stance
 

@@ -47,7 +47,10 @@ _ENGLISH = frozenset(
     digit digits number left right first second other another probably likely possibly perhaps maybe definitely
     clearly certain certainly sure confident confidence digit's zero one two three four five six seven eight nine top
     bottom stroke line loop curve shape move moving check candidates candidate options option unknown possible
-    seems appears suggests correction sequence reads going go tentatively ruled excluded""".split()
+    for belief confidence conclusion prediction label hypothesis will all some any every been after before nothing
+    everything something anything stays remains fits confirmed done complete finished visible unclear clear image canvas
+    panel window glimpse step steps corner edge part half side curve curved straight vertical horizontal closed open gap
+    tail stem bar hook seems appears suggests correction sequence reads going go tentatively ruled excluded""".split()
 )
 _FOREIGN = (
     frozenset(
