@@ -103,7 +103,7 @@ class Extraction:
         return any(slot.explicit for slot in self.slots.values())
 
     def to_json(self) -> dict[str, Any]:
-        """The object of `beliefs extract` (see `mnistpro-replay beliefs --help`); `event` only where a prior was given."""
+        """The object of `mnistpro-replay beliefs extract`; `event` only where a prior was given."""
         out: dict[str, Any] = {
             "slots": {name: slot.to_json() for name, slot in self.slots.items()},
             "n_digits_claim": self.n_digits_claim,
