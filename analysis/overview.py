@@ -42,6 +42,7 @@ EPISODE_COLUMNS = (
 )
 """Columns of an episode list; it can be sorted by each."""
 
+_EQUAL = ("label", "stop_reason", "source_episode_id")
 _SUMS = (
     *("n", "n_scored", "n_right", *OUTCOMES, "n_stops", "n_over_optimistic"),
     *("moves", "n_moves", "coverage", "n_coverage", "revisits", "n_revisits"),
@@ -110,13 +111,21 @@ def _ratio(total: str, count: str) -> pl.Expr:
 
 def with_intervals(rows: pl.DataFrame) -> list[dict[str, Any]]:
     """Rows of an overview with Wilson 95 % intervals: `accuracy_low`, `over_optimistic_high` and so on."""
-    found = []
-    for row in rows.iter_rows(named=True):
-        accuracy = proportion(row["n_right"], row["n_scored"])
-        stops = proportion(row["n_over_optimistic"], row["n_stops"])
-        bounds = {"accuracy_low": accuracy.low, "accuracy_high": accuracy.high}
-        found.append({**row, **bounds, "over_optimistic_low": stops.low, "over_optimistic_high": stops.high})
-    return found
+    if rows.is_empty():
+        return []
+    from statsmodels.stats.proportion import proportion_confint  # whole columns: a call a row would be felt
+
+    for name, k, n in (
+        ("accuracy", "n_right", "n_scored"),
+        ("over_optimistic", "n_over_optimistic", "n_stops"),
+    ):
+        bounds = proportion_confint(rows[k].to_numpy(), rows[n].clip(1).to_numpy(), method="wilson")
+        known = pl.col(n) > 0
+        columns = [
+            pl.Series(f"{name}_{end}", bound) for end, bound in zip(("low", "high"), bounds, strict=True)
+        ]
+        rows = rows.with_columns(pl.when(known).then(column).alias(column.name) for column in columns)
+    return rows.to_dicts()
 
 
 def gap_levels(database: Database, runs: Sequence[str]) -> list[dict[str, Any]]:
@@ -128,7 +137,8 @@ def gap_levels(database: Database, runs: Sequence[str]) -> list[dict[str, Any]]:
         rows of `figures.gap_waterfall`, losses as fractions with intervals that resample canvases; none where no
         episode has a posterior.
     """
-    frame = database.query("gaps", {"evidence": "window"}).filter(pl.col("run").is_in(list(runs)))
+    of_runs = f"SELECT * FROM ({sql_file('gaps')}) WHERE list_contains($runs, run)"
+    frame = database.query(of_runs, {"evidence": "window", "runs": list(runs)})
     if frame.is_empty():
         return []
     parts = {
@@ -164,8 +174,14 @@ def _loss(term: str, value: Interval) -> dict[str, Any]:
     }
 
 
+def episode_list(database: Database) -> pl.DataFrame:
+    """Every episode with the columns of `EPISODE_COLUMNS`, small enough to be kept (about 100 bytes an episode)."""
+    rows = database.query("episode_list")
+    return rows.with_columns(pl.col(pl.String).cast(pl.Categorical))
+
+
 def episodes_page(
-    database: Database,
+    episodes: pl.DataFrame,
     runs: Sequence[str] | None,
     filters: Mapping[str, Any],
     order: Sequence[tuple[str, bool]],
@@ -175,9 +191,9 @@ def episodes_page(
     """Rows `start` to `end` of a list of episodes, and how many there are.
 
     Args:
-        database: the views.
+        episodes: from `episode_list`.
         runs: only those; None for all.
-        filters: `outcome` (right, wrong, none for no verdict), `label`, `stop_reason`, `episode` (source id); null and
+        filters: `outcome` (right, wrong, none for no verdict), `label`, `stop_reason`, `source_episode_id`; null and
             empty ones are off.
         order: columns of `EPISODE_COLUMNS`, and whether descending.
         start: first row.
@@ -186,20 +202,19 @@ def episodes_page(
     Raises:
         ValueError: for a column that there is not.
     """
-    for column, _ in order:
-        if column not in EPISODE_COLUMNS:
-            raise ValueError(f"episodes have no column {column!r}")
-    chosen = {
-        "runs": None if runs is None else list(runs),
-        **{name: filters.get(name) or None for name in ("outcome", "label", "stop_reason", "episode")},
-    }
-    (total,) = database.query("episodes_count", chosen)["n"]
-    sorting = ", ".join(f"{column} {'DESC' if down else 'ASC'} NULLS LAST" for column, down in order)
-    page = sql_file("episodes_page")
-    assert page is not None
-    page = page.replace("/* order */", f"{sorting}, " if sorting else "")
-    rows = database.query(page, {**chosen, "start": start, "rows": end - start})
-    return rows.to_dicts(), total
+    if unknown := {column for column, _ in order} - set(EPISODE_COLUMNS):
+        raise ValueError(f"episodes have no column {', '.join(sorted(unknown))}")
+    wanted = [pl.col(name) == filters[name] for name in _EQUAL if filters.get(name)]
+    if runs is not None:
+        wanted.append(pl.col("run").is_in(list(runs)))
+    if outcome := filters.get("outcome"):
+        verdict = {"right": True, "wrong": False, "none": None}[outcome]
+        wanted.append(pl.col("correct").eq_missing(pl.lit(verdict, pl.Boolean)))
+    found = episodes.filter(wanted) if wanted else episodes
+    if order:
+        columns, down = zip(*order, strict=True)
+        found = found.sort(columns, descending=list(down), nulls_last=True, maintain_order=True)
+    return found.slice(start, end - start).to_dicts(), found.height
 
 
 def category_shares(verdicts: Sequence[Verdict], *, leads: bool) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from ..analysis.cases import cases
 from ..analysis.database import Database, Selected
 from ..analysis.drilldown import one_more
 from ..analysis.metrics import ensure
-from ..analysis.overview import category_shares, episodes_page, overview, run_sums, with_intervals
+from ..analysis.overview import category_shares, episode_list, overview, run_sums, with_intervals
 from ..analysis.pairs import compare
 from ..analysis.posterior import EvidenceReader
 from ..analysis.stopping import Stop, load_stops
@@ -53,6 +53,11 @@ class Source:
         return run_sums(self.database)
 
     @cached_property
+    def episodes(self) -> pl.DataFrame:
+        """One row an episode (`analysis.overview.episode_list`)."""
+        return episode_list(self.database)
+
+    @cached_property
     def reader(self) -> EvidenceReader | None:
         """The reference reader, None where its weights are not installed."""
         try:
@@ -62,7 +67,7 @@ class Source:
 
     def warm(self) -> None:
         """Load what the first page would otherwise wait for."""
-        for row in episodes_page(self.database, None, {}, [], 0, 1)[0]:
+        for row in self.episodes.head(1).to_dicts():
             self.episode(row["run"], row["source_episode_id"])
         with_intervals(overview(self.sums).head(1))
 

@@ -114,7 +114,7 @@ def register(app: dash.Dash, source: Source) -> None:
     def rows(asked: Any, run: Any, outcome: Any, stop: Any, label: Any, episode: Any, chosen: Any) -> Any:
         asked = asked or {"startRow": 0, "endRow": 100, "sortModel": []}
         order = [(part["colId"], part["sort"] == "desc") for part in asked.get("sortModel") or []]
-        filters = {"outcome": outcome, "stop_reason": stop, "label": label, "episode": episode}
+        filters = {"outcome": outcome, "stop_reason": stop, "label": label, "source_episode_id": episode}
         runs = [run] if run else chosen or None
-        page, total = episodes_page(source.database, runs, filters, order, asked["startRow"], asked["endRow"])
+        page, total = episodes_page(source.episodes, runs, filters, order, asked["startRow"], asked["endRow"])
         return {"rowData": page, "rowCount": total}, f"{total:,} episodes"

@@ -8,7 +8,7 @@ from typing import Any
 import dash
 import dash_mantine_components as dmc
 import polars as pl
-from dash import Input, Output, State, html
+from dash import Input, Output, State, dcc, html
 
 from ...analysis import figures
 from ...analysis.overview import GROUPINGS, gap_levels, matching, overview, with_intervals
@@ -21,6 +21,8 @@ TITLE = "Runs"
 _GAP_RUNS = 50
 """Runs that a waterfall takes together at most: its intervals are bootstrapped while somebody waits."""
 
+_POINTS = 400
+"""Points that the scatter shows at most, spread evenly over the rows."""
 _WHISKERS = 60
 """Rows up to which the scatter has whiskers: with more they cover one another."""
 
@@ -91,18 +93,23 @@ def layout(source: Source, query: Mapping[str, str]) -> Any:
             "rowSelection": {"mode": "multiRow", "enableClickSelection": True, "headerCheckbox": False}
         },
     )
-    plots = html.Div(
-        [
-            card("Accuracy and ink seen", graph("runs-scatter", 320), note="a point a row, 95 % interval"),
-            card("Where accuracy is lost", graph("runs-gaps", 320), note=html.Span(id="runs-gaps-note")),
-        ],
-        className="columns",
+    block = html.Div(table, className="table-block", style={"height": min(source.sums.height, 10) * 32 + 40})
+    return html.Div(
+        [dcc.Store(id="runs-shown"), filters, block, html.Div(id="runs-figures")], className="page"
     )
+
+
+def _figures() -> list[Any]:
+    """Cards of the figures; they come after the table, for Plotly's script takes longer than its rows."""
+    note = html.Span("a point a row, 95 % interval", id="runs-scatter-note")
+    pair = [
+        card("Accuracy and ink seen", graph("runs-scatter", 320), note=note),
+        card("Where accuracy is lost", graph("runs-gaps", 320), note=html.Span(id="runs-gaps-note")),
+    ]
     outcomes = card(
         "How episodes ended", graph("runs-outcomes", 360), note="share of all episodes, first 24 rows"
     )
-    block = html.Div(table, className="table-block", style={"height": min(source.sums.height, 10) * 32 + 40})
-    return html.Div([filters, block, plots, outcomes], className="page")
+    return [html.Div(pair, className="columns"), outcomes]
 
 
 def _select(id_: str, label: str, values: Sequence[str], width: int) -> Any:
@@ -131,6 +138,7 @@ def register(app: dash.Dash, source: Source) -> None:
     @app.callback(
         Output("runs", "getRowsResponse"),
         Output("runs-count", "children"),
+        Output("runs-shown", "data"),
         Input("runs", "getRowsRequest"),
         *(State(f"runs-{name}", "value") for name in names),
         prevent_initial_call=True,
@@ -138,37 +146,58 @@ def register(app: dash.Dash, source: Source) -> None:
     def page(asked: Any, *given: Any) -> Any:
         rows = _rows(source, *given)
         for part in reversed(asked.get("sortModel") or []):
-            rows = rows.sort(
-                part["colId"], descending=part["sort"] == "desc", nulls_last=True, maintain_order=True
-            )
+            down = part["sort"] == "desc"
+            rows = rows.sort(part["colId"], descending=down, nulls_last=True, maintain_order=True)
         shown = with_intervals(rows.slice(asked["startRow"], asked["endRow"] - asked["startRow"]))
-        return {
-            "rowData": shown,
-            "rowCount": rows.height,
-        }, f"{rows.height:,} rows, {rows['n'].sum():,} episodes"
+        count = f"{rows.height:,} rows, {rows['n'].sum():,} episodes"
+        # Figures wait for the table, and are not drawn again when it scrolls.
+        first = given if asked["startRow"] == 0 and not asked.get("sortModel") else dash.no_update
+        return {"rowData": shown, "rowCount": rows.height}, count, first
 
     @app.callback(
-        Output("runs-scatter", "figure"), Output("runs-outcomes", "figure"), *filters, Input("scheme", "data")
+        Output("runs-figures", "children"),
+        Input("runs-shown", "data"),
+        State("runs-figures", "children"),
+        prevent_initial_call=True,
     )
-    def draw(*given: Any) -> Any:
-        *given, scheme = given
+    def begin(given: Any, there: Any) -> Any:
+        return dash.no_update if there else _figures()
+
+    @app.callback(
+        Output("runs-scatter", "figure"),
+        Output("runs-scatter-note", "children"),
+        Output("runs-outcomes", "figure"),
+        Input("runs-shown", "data"),
+        Input("scheme", "data"),
+    )
+    def draw(given: Any, scheme: Any) -> Any:
+        if given is None:
+            raise dash.exceptions.PreventUpdate
         rows = _rows(source, *given)
-        bounds = dict.fromkeys(("accuracy_low", "accuracy_high"))
-        points = (
-            with_intervals(rows) if rows.height <= _WHISKERS else [{**r, **bounds} for r in rows.to_dicts()]
+        every = max(1, -(-rows.height // _POINTS))
+        some = with_intervals(rows.gather_every(every))
+        if len(some) > _WHISKERS:
+            some = [{**row, "accuracy_low": None, "accuracy_high": None} for row in some]
+        note = f"a point a row, {'95 % interval' if len(some) <= _WHISKERS else 'n where the pointer is'}"
+        note = note if every == 1 else f"every {every}th row"
+        stacks = figures.outcome_stacks(rows.head(24).to_dicts())
+        dark = scheme == "dark"
+        return (
+            figures.themed(figures.accuracy_coverage(some), dark=dark),
+            note,
+            figures.themed(stacks, dark=dark),
         )
-        plots = figures.accuracy_coverage(points), figures.outcome_stacks(points)
-        return [figures.themed(plot, dark=scheme == "dark") for plot in plots]
 
     @app.callback(
         Output("runs-gaps", "figure"),
         Output("runs-gaps-note", "children"),
         Input("runs", "selectedRows"),
-        *filters,
+        Input("runs-shown", "data"),
         Input("scheme", "data"),
     )
-    def gaps(selected: Any, *given: Any) -> Any:
-        *given, scheme = given
+    def gaps(selected: Any, given: Any, scheme: Any) -> Any:
+        if given is None:
+            raise dash.exceptions.PreventUpdate
         picked = selected or _rows(source, *given).head(1).to_dicts()
         runs = sorted({run for row in picked for run in row["runs"]})
         plot = figures.gap_waterfall(gap_levels(source.database, runs[:_GAP_RUNS]))

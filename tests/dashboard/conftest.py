@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from werkzeug.serving import make_server
+
 from mnistpro_replay.analysis.metrics import ensure
 from mnistpro_replay.dashboard.app import create_app
 from mnistpro_replay.dashboard.source import Source
@@ -22,7 +24,6 @@ from mnistpro_replay.traces.runner.record import record
 from mnistpro_replay.traces.runner.run import Plan
 from mnistpro_replay.traces.store import Store
 from mnistpro_replay.traces.world import build_canvas, embedded, pixel_hash, to_png
-from werkzeug.serving import make_server
 
 SCRIPT = "<script>window.pwned = true</script><img src=x onerror='window.pwned = true'>"
 LONG = 6700
@@ -49,14 +50,14 @@ def odd_episodes(canvas: str) -> list[Episode]:
     common = {"label": "7", "answer": "7", "answer_status": "ok", "correct": True, "stop_reason": "answered"}
     few = [*walk_there_and_back(4), answer]
     zoom = Step(step=4, action_kind="unknown", action_raw='{"zoom": 3}', valid=False)
+    entry = [{"coords": [0, 1], "features": SCRIPT}]
     told = {
         "long": Episode(episode_id="0", source_episode_id="0", canvas=canvas, start=start,
                         steps=walk_there_and_back(LONG), label="7", stop_reason="step_limit", correct=False),
         "talk": Episode(episode_id="1", source_episode_id="1", canvas=canvas, start=start, steps=few, **common,
                         step_texts=[StepText(step=0, thought="This is a 7. " + "word " * 400_000)]),
         "script": Episode(episode_id="2", source_episode_id="2", canvas=canvas, start=start, steps=few, **common,
-                          step_texts=[StepText(step=i, thought=SCRIPT, spatial_map=[{"coords": [0, i], "features": SCRIPT}])
-                                      for i in range(5)]),
+                          step_texts=[StepText(step=i, thought=SCRIPT, spatial_map=entry) for i in range(5)]),
         "zoom": Episode(episode_id="3", source_episode_id="3", canvas=canvas, start=start,
                         steps=[*walk_there_and_back(4), zoom], label="7", stop_reason="invalid_action", correct=False,
                         attempts=[Attempt(step=1, attempt=0, error="timeout")]),
@@ -135,7 +136,8 @@ def tab(browser: Any, address: str) -> Iterator[Any]:
     wrong: list[str] = []
     tab.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
     tab.on("pageerror", lambda error: wrong.append(str(error)))
-    tab.on("request", lambda asked: wrong.append(asked.url) if not asked.url.startswith((address, "data:", "blob:")) else None)
+    own = (address, "data:", "blob:")
+    tab.on("request", lambda asked: None if asked.url.startswith(own) else wrong.append(asked.url))
     tab.set_default_timeout(60_000)
     yield tab
     context.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from mnistpro_replay.dashboard.source import Source
 
 
@@ -83,14 +84,14 @@ def test_the_overview_adds_up(source: Source) -> None:
     assert matching(source.sums, {"level": 2, "text": "greedy"})["run"].to_list() == ["greedy"]
 
 
-def test_pages_of_episodes_are_sorted_and_filtered_by_the_database(source: Source) -> None:
+def test_pages_of_episodes_are_sorted_and_filtered_without_the_rest(source: Source) -> None:
     from mnistpro_replay.analysis.overview import episodes_page
 
-    rows, total = episodes_page(source.database, ["l1", "l2"], {}, [("n_actions", True)], 0, 5)
-    everything, _ = episodes_page(source.database, ["l1", "l2"], {}, [("n_actions", True)], 0, 1000)
+    rows, total = episodes_page(source.episodes, ["l1", "l2"], {}, [("n_actions", True)], 0, 5)
+    everything, _ = episodes_page(source.episodes, ["l1", "l2"], {}, [("n_actions", True)], 0, 1000)
     assert total == len(everything) == 40 and rows == everything[:5]
     assert [r["n_actions"] for r in everything] == sorted((r["n_actions"] for r in everything), reverse=True)
-    wrong, n = episodes_page(source.database, ["l1"], {"outcome": "wrong"}, [], 0, 100)
+    wrong, n = episodes_page(source.episodes, ["l1"], {"outcome": "wrong"}, [], 0, 100)
     assert n == len(wrong) > 0 and not any(row["correct"] for row in wrong)
     with pytest.raises(ValueError, match="no column"):
-        episodes_page(source.database, None, {}, [("label; DROP TABLE runs", True)], 0, 5)
+        episodes_page(source.episodes, None, {}, [("label; DROP TABLE runs", True)], 0, 5)
