@@ -47,10 +47,10 @@ def compare(
 
 def _compare(a: Episode, b: Episode, geometry: Geometry, canvas: np.ndarray | None) -> dict[str, Any]:
     windows = [episode.windows() or [] for episode in (a, b)]
-    return compare_paths(  # pyright: ignore[reportCallIssue]
-        *(np.array(w, np.int64).reshape(-1, 2) for w in windows),
-        *(_directions(episode) for episode in (a, b)),
-        *(geometry.seen(w) for w in windows),
+    return compare_paths(
+        *(np.array(w, np.int64).reshape(-1, 2) for w in windows),  # pyright: ignore[reportCallIssue]
+        *(_directions(episode) for episode in (a, b)),  # pyright: ignore[reportCallIssue]
+        *(geometry.seen(w) for w in windows),  # pyright: ignore[reportCallIssue]
         geometry.window,
         geometry.stride,
         canvas,

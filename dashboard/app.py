@@ -97,7 +97,7 @@ def _shell() -> Any:
                 padding=0,
             ),
         ],
-        theme=_THEME,
+        theme=_THEME,  # pyright: ignore[reportArgumentType]
         defaultColorScheme="auto",
     )
 

@@ -302,7 +302,7 @@ def _policy() -> tuple[int, float]:
     """Policy and slip of an episode: half of them random walks."""
     shares = np.array([0.54, 0.09, 0.10, 0.09, 0.09, 0.04, 0.05])
     policy = np.searchsorted(np.cumsum(shares), np.random.random() * 0.999999)
-    return policy, (0.0, 0.1, 0.4)[np.random.randint(3)]
+    return int(policy), (0.0, 0.1, 0.4)[np.random.randint(3)]
 
 
 @nb.njit(cache=True)
