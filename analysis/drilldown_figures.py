@@ -189,6 +189,7 @@ def belief_events(rows: Sequence[Row]) -> go.Figure:
             orientation="h",
             marker={"color": [colors.get(row["direction"], "#8C8C8C") for row in rows]},
             text=[f"{row['count']:,}" for row in rows],
+            textangle=0,
             customdata=[[row["name"], row["episodes"]] for row in rows],
             hovertemplate="%{y}: %{x}<extra></extra>",
         )

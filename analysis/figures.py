@@ -287,6 +287,7 @@ def bars(rows: Sequence[Row], *, title: str = "share of episodes") -> go.Figure:
             text=[f"{row['k']:,}" for row in rows],
             textposition="inside",
             insidetextanchor="start",
+            textangle=0,
             hovertemplate="%{y}: %{customdata[0]} of %{customdata[1]} (%{x:.1%})<extra></extra>",
         )
     )

@@ -27,6 +27,7 @@ BASES = (("early", 1, {"k": 4}), ("early", 2, {"k": 8}), ("stroke", 1, {}), ("st
 MODELS = ("aurora-1", "aurora-2-mini", "borealis", "cirrus-large", "delta-vision", "ember")
 MEMORIES = ("image_only", "textual_state", "metric_grid_map", "online_canvas")
 TABLES = ("episodes", "steps", "episode_metrics", "step_metrics")
+CONTENT = ("canvases", "images")
 BY_GLIMPSE = 100
 """Runs that have metrics by glimpse (a store of a million episodes rarely has more: they are derived on demand)."""
 SHARD = 100
@@ -41,7 +42,7 @@ def make_base(path: Path, episodes: int) -> tuple[Store, dict[str, pl.DataFrame]
             Plan(policy=policy, level=level, settings=settings, episodes=episodes, predictor=reader), store
         )
     ensure(store, store.runs()["run"].to_list(), "last")
-    return store, {name: store.raw(name).collect() for name in ("runs", "canvases", *TABLES)}
+    return store, {name: store.raw(name).collect() for name in ("runs", *CONTENT, *TABLES)}
 
 
 def copy_run(base: dict[str, pl.DataFrame], number: int) -> dict[str, pl.DataFrame]:
@@ -87,7 +88,8 @@ def make(path: Path, runs: int, episodes: int) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         _, base = make_base(Path(scratch), episodes)
     store = Store(path, create=True)
-    write(store, "canvases", base["canvases"])
+    for name in CONTENT:
+        write(store, name, base[name])
     for first in range(0, runs, SHARD):
         made = [copy_run(base, number) for number in range(first, min(first + SHARD, runs))]
         for name in (*TABLES, "runs"):

@@ -35,7 +35,7 @@ from mnistpro_replay.traces.world import embedded
 
 SIZES = ((1440, 900), (1280, 720))
 BELIEVER = "fresh/believer-correcting"
-FRESH = ("believer-correcting", "believer-anchored", "greedy", "early", "stroke")
+FRESH = ("believer-correcting", "believer-anchored", "greedy", "random", "stroke")
 PAGES = {
     "runs": ("/", "#runs-gaps .main-svg"),
     "episodes": ("/episode", ".ag-row [col-id=run]"),
@@ -43,7 +43,7 @@ PAGES = {
     "compare": (f"/compare?run={BELIEVER}&run2=fresh/stroke", "#compare[data-ready]"),
     "compare-over": (f"/compare?run={BELIEVER}&run2=fresh/stroke&view=over", "#compare[data-ready]"),
     "swap": ("/swap", ".pictures img"),
-    "stopping": ("/stopping?run=fresh/early", "#stopping-worth .main-svg"),
+    "stopping": ("/stopping?run=fresh/stroke", "#stopping-worth .main-svg"),
     "beliefs": (f"/beliefs?run={BELIEVER}", "#beliefs-events .main-svg"),
     "audit": ("/audit?run=official-l2", ".episode-list a"),
     "heatmaps": ("/heatmaps", "#heat-difference .main-svg"),

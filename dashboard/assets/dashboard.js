@@ -31,7 +31,10 @@
   /* Have a table ask for its rows again, from the top. */
   function refill(id) {
     const api = gridApi(id);
-    if (api) { api.deselectAll(); api.ensureIndexVisible(0); api.purgeInfiniteCache(); }
+    if (!api) return;
+    api.deselectAll();
+    if (api.getDisplayedRowCount()) api.ensureIndexVisible(0);
+    api.purgeInfiniteCache();
   }
 
   const address = (run, episode, more) => `?${new URLSearchParams({ run, episode, ...more })}`;
@@ -45,7 +48,7 @@
     const copy = html("button", { type: "button", class: "mp-button", onclick: async () => { await navigator.clipboard.writeText(location.href).catch(() => null); copy.textContent = "copied"; setTimeout(() => (copy.textContent = "copy link"), 1200); } }, "copy link");
     const list = html("a", { class: "mp-button", href: `/episode?${new URLSearchParams({ run: scene.run })}`, onclick: (event) => { event.preventDefault(); go(`?${new URLSearchParams({ run: scene.run })}`); } }, "list");
     return html("div", { class: "player-title" }, html("span", { class: "name", title: scene.run }, scene.run), html("span", {}, `#${scene.episode}`),
-      html("span", { class: "mp-note" }, [scene.model, scene.memory].filter(Boolean).join(" · ").replaceAll("_", " ")), html("span", { class: "grow" }),
+      html("span", { class: "mp-note" }, [scene.model, scene.memory].filter((part) => part && part !== "none").join(" · ").replaceAll("_", " ")), html("span", { class: "grow" }),
       link("‹ episode", "Previous episode", scene.neighbours[0]), link("episode ›", "Next episode", scene.neighbours[1]), list, copy, save("GIF".toLowerCase()), save("html"));
   }
 

@@ -273,7 +273,12 @@ window.MnistPro = (() => {
     preload() {
       const urls = new Set(this.scene.glimpses.map((glimpse) => glimpse.image).filter(Boolean));
       if (urls.size > 500) return;
-      for (const url of urls) load(url).then((image) => this.pictures.set(url, image), () => null);
+      for (const url of urls) load(url).then((image) => this.pictures.set(url, image), () => this.forget(url));
+    }
+
+    /* A picture that cannot be had is not asked for again. */
+    forget(url) {
+      for (const glimpse of this.scene.glimpses) if (glimpse.image === url) glimpse.image = null;
     }
 
     blank(color) {
@@ -288,7 +293,7 @@ window.MnistPro = (() => {
         this.pictures.set(url, image);
         if (this.wanted === glimpse) this.draw(glimpse);
       }, () => {
-        this.scene.glimpses[glimpse].image = null;
+        this.forget(url);
         if (this.wanted === glimpse) this.draw(glimpse);
       });
       return "recorded";
