@@ -13,7 +13,7 @@ _EXPORTS = {
     "Reading": "schemas",
     "Run": "schemas",
 }
-__all__ = sorted(_EXPORTS)
+__all__ = ["Episode", "Geometry", "Predictor", "PredictorInput", "Reading", "Run"]
 __version__ = "0.1.0"
 
 

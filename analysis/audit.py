@@ -1,8 +1,8 @@
 """Why did an episode fail? Every category that applies, the one that leads, and the steps that show it.
 
 A category is a definition and a function from a `Case` to the steps that show it (None where it does not apply).
-Categories describe; they are not exclusive. The one that leads is the first in `CATEGORIES` that applies: what ended the
-episode or made the answer impossible comes before what merely happened on the way.
+Categories describe; they are not exclusive. The one that leads is the first in `CATEGORIES` that applies: what ended
+the episode or made the answer impossible comes before what merely happened on the way.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Case:
         episode: with steps and texts.
         metrics: its row of `episode_metrics`.
         glimpses: its rows of `step_metrics`, one a shown glimpse.
-        anchored: steps at which the evidence refuted a belief that was kept to the end; None where thoughts or posterior
-            are missing.
+        anchored: steps at which the evidence refuted a belief that was kept to the end; None where thoughts or
+            posterior are missing.
     """
 
     run: Run

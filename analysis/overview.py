@@ -123,7 +123,8 @@ def with_intervals(rows: pl.DataFrame) -> list[dict[str, Any]]:
         bounds = proportion_confint(rows[k].to_numpy(), rows[n].clip(1).to_numpy(), method="wilson")
         known = pl.col(n) > 0
         columns = [
-            pl.Series(f"{name}_{end}", np.asarray(bound)) for end, bound in zip(("low", "high"), bounds, strict=True)
+            pl.Series(f"{name}_{end}", np.asarray(bound))
+            for end, bound in zip(("low", "high"), bounds, strict=True)
         ]
         rows = rows.with_columns(pl.when(known).then(column).alias(column.name) for column in columns)
     return rows.to_dicts()

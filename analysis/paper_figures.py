@@ -46,7 +46,9 @@ def _query(name: str) -> Callable[[Database], list[Row]]:
 def _levels(rows: Sequence[Row]) -> dict[int, list[Row]]:
     """Rows over all selected runs, by number of digits."""
     pooled = [row for row in rows if row["run"] == POOLED]
-    return {level: [r for r in pooled if r["level"] == level] for level in sorted({r["level"] for r in pooled})}
+    return {
+        level: [r for r in pooled if r["level"] == level] for level in sorted({r["level"] for r in pooled})
+    }
 
 
 def _grouped(rows: Sequence[Row], x: str, title: str) -> go.Figure:

@@ -1,4 +1,4 @@
-"""One HTML page about some runs: it leads with the answer, states n and definition under each figure, needs no network."""
+"""One HTML page about some runs: it leads with the answer, and states n and definition under each figure."""
 
 from __future__ import annotations
 
@@ -28,8 +28,12 @@ _HEIGHT = {"3b": 110, "gaps": 380}
 
 
 def report(database: Database, title: str = "Trajectory report") -> str:
-    """The page over the database's selected runs, which opened with `posterior="last"` or `"each"` (without the latter
-    the audit cannot tell anchored beliefs)."""
+    """The page over the database's selected runs.
+
+    Args:
+        database: opened with `posterior="last"`, or `"each"`, without which the audit cannot tell anchored beliefs.
+        title: heading of the page.
+    """
     verdicts, episodes = _audit(database)
     levels = gap_levels(database, [run for run, _ in database.selected])
     results = measured(database.query("summary"))

@@ -226,7 +226,9 @@ TABLES: dict[str, Table] = {
         posterior="each",
     ),
     "beliefs": Table(
-        "Stated beliefs against the evidence", belief_tables.table(belief_tables.belief_table), posterior="each"
+        "Stated beliefs against the evidence",
+        belief_tables.table(belief_tables.belief_table),
+        posterior="each",
     ),
     "revision": Table(
         "How beliefs change, and how long wrong ones live",

@@ -41,7 +41,8 @@ def run_demo(out: Path, episodes: int) -> None:
     pictures = _pictures(store, names, pairs, out)
     say("7. Summary: one HTML page about all of it")
     page = _summary(store, names, out)
-    summary = {"summary": page, "runs": names, "verify": verified, "canvases": written, "swap": rows, "pictures": pictures}
+    summary: dict[str, Any] = {"summary": page, "runs": names, "verify": verified, "canvases": written}
+    summary |= {"swap": rows, "pictures": pictures}
     if OPTIONS.json:
         emit(summary)
     _next(out, names)

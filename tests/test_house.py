@@ -38,7 +38,11 @@ def test_every_data_file_is_listed() -> None:
     listed = PROJECT["tool"]["setuptools"]["package-data"]
     for room in ROOMS:
         for path in (ROOT / room).rglob("*"):
-            if not path.is_file() or path.suffix in (".py", ".pyc", ".nbi", ".nbc") or path.name == "README.md":
+            if (
+                not path.is_file()
+                or path.suffix in (".py", ".pyc", ".nbi", ".nbc")
+                or path.name == "README.md"
+            ):
                 continue
             owner = next(p for p in path.parents if (p / "__init__.py").exists())
             package = "mnistpro_replay." + ".".join(owner.relative_to(ROOT).parts)

@@ -14,7 +14,7 @@ from . import chinese, chunks, slots
 from .chunks import Shadow
 from .events import Prior, prior_states, step_event
 from .model import Extraction, slot_names
-from .readings import Reading, readings
+from .readings import Reading, readings, refer
 from .resolve import slot_belief, withdraw
 from .rules import grammar
 from .slots import Topic
@@ -38,7 +38,7 @@ _LANGUAGES = {
 }
 
 
-LONGEST = 100_000
+LONGEST = 50_000
 """Characters of a thought that are read; of a longer one its end, as later statements outweigh earlier."""
 
 
@@ -83,7 +83,7 @@ def _read(text: str, digits: int) -> tuple[list[Reading], int | None]:
         places = reader.assign(shadow, topic, topped) if digits > 1 else ["digit"] * len(shadow.chunks)
         new = readings(shadow, stances(shadow, grammar(reader.grammar), text[end : end + 20]), places, index)
         topped |= {r.slot for r in new if r.topable}
-        found += new
+        found += refer(new, found[-8:]) if digits > 1 else new
         if digits > 1 and found and (side := slots.moved_to(shadow)):
             moved = [r for r in found[-2:] if r.at == found[-1].at]
             found[-len(moved) :] = [r.placed(side) for r in moved]

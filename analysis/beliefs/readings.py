@@ -89,6 +89,18 @@ def readings(
     return out
 
 
+def refer(new: Sequence[Reading], earlier: Sequence[Reading]) -> list[Reading]:
+    """Put `the 6` into the slot that has a 6, where one slot has (`The number is 26. I am not sure of the 6.`)."""
+    named = {(r.slot, r.digit) for r in (*earlier, *new) if r.topable and r.slot in {"left", "right"}}
+
+    def slot(reading: Reading) -> str:
+        places = [s for s in ("left", "right") if (s, reading.digit) in named]
+        known = reading.slot == "unassigned" and reading.candidate.rule.startswith("definite")
+        return places[0] if known and len(places) == 1 else reading.slot
+
+    return [replace(r, slot=slot(r)) for r in new]
+
+
 def _in_order(shadow: Shadow, chunk: Chunk, stance: Stance, sentence: int) -> list[Reading]:
     """A whole answer (`47`, `the digits are 4 and 7`), or several of them, spread over the slots."""
     if chunk.sequence:

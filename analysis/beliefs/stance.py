@@ -12,12 +12,13 @@ from .rules import Grammar, Rule
 _REACH = 160
 _NOT_ONLY = re.compile(r"\bnot\s+(?:only|just|merely|simply)\b")
 _FRAGMENT_END = re.compile(
-    r"^[\"']?\s*(?:$|[.,;:!)—–-]|\b(?:on|not|rather|instead|because|since|then|now|for|as|given|with|it|and|again|"
+    r"^[\"']?\s*(?:$|[.,;:!()—–。，-]|\b(?:on|not|rather|instead|because|since|then|now|for|as|given|with|it|and|again|"
     r"after|due|in|at)\b)"
 )
 _COORDINATED = re.compile(
     r"^\s*,?\s*(?:or|nor|/)\s+(?:(?:maybe|perhaps|possibly|even|simply|just|also|a|an|the|something\s+like)\s+)*$"
 )
+_NOR = re.compile(r"\bnor\s+(?:is|are|can|could|does|do|would)\s+(?:it\s+be\s+)?$")
 _GAPPED = re.compile(r"^\s*(?:for|on|in|as|at)\s+the\s+[\w\s-]{3,25}?,?\s*(?:and|or|nor)\s+$")
 _STILL_IF = re.compile(
     r"(?!.*(?:[;.:—]|\b(?:but|however|so|here|this|now|currently|instead|it\s+is|it's|therefore|since|because)\b))"
@@ -77,7 +78,7 @@ def _coordinated(before: Stance | None, stance: Stance, between: str) -> Stance:
         return stance
     gapped = stance.rule == "plain.after_word" and _GAPPED.match(between)
     still_if = before.kind == "conditional" and stance.rule.startswith("plain.") and _STILL_IF.match(between)
-    if gapped or still_if or _COORDINATED.match(between):
+    if gapped or still_if or _COORDINATED.match(between) or _NOR.search(between):
         return Stance(before.kind, before.strength, "coordinated")
     return stance
 

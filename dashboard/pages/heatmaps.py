@@ -18,7 +18,7 @@ from ..source import Source
 PATH = "/heatmaps"
 TITLE = "Heatmaps"
 
-_OUTCOMES = [{"value": "right", "label": "answered right"}, {"value": "wrong", "label": "answered wrong"}]
+_OUTCOMES = [{"value": "right", "label": "right"}, {"value": "wrong", "label": "wrong"}]
 
 
 def layout(source: Source, query: Mapping[str, str]) -> Any:

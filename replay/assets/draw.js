@@ -143,6 +143,7 @@ window.MnistPro = (() => {
       if (!scene.geometry || !pen) return;
       const { width, height } = scene.geometry;
       pen.imageSmoothingEnabled = false;
+      pen.clearRect(0, 0, this.element.width, this.element.height);
       pen.drawImage(truth ? this.truth : this.dim, 0, 0, width * k, height * k);
       this.reveal(glimpse);
       pen.drawImage(this.seen, 0, 0, width * k, height * k);

@@ -76,7 +76,7 @@
           html("div", { class: "mp-column" }, pane("path", "Path over the canvas", (parts.pathBox = html("div", { class: "mp-fit" }, box("path", "canvas"))), this.pathLegend()),
             pane("time", "Coverage, belief and evidence", box("time"))),
           html("div", { class: "mp-column" }, pane("view", "What the agent saw", (parts.viewBox = html("div", { class: "mp-fit" }, box("view", "canvas")))),
-            pane("post", "What the evidence says", box("post"))),
+            pane("post", "Evidence", box("post"))),
           html("div", { class: "mp-column" }, pane("thought", "Thought", box("thought")), pane("steps", "Steps", this.stepHead(), box("steps")))));
       parts.thought.tabIndex = 0;
       this.buildSteps();

@@ -46,7 +46,9 @@ def walk_there_and_back(n: int) -> list[Step]:
 def odd_episodes(canvas: str) -> list[Episode]:
     """Episodes that have made other viewers fail: one each for length, text, markup, actions and missing pictures."""
     start = (0, 64)
-    answer = Step(step=4, action_kind="answer", action_raw="7", window_before=(128, 64), window_after=(128, 64))
+    answer = Step(
+        step=4, action_kind="answer", action_raw="7", window_before=(128, 64), window_after=(128, 64)
+    )
     common = {"label": "7", "answer": "7", "answer_status": "ok", "correct": True, "stop_reason": "answered"}
     few = [*walk_there_and_back(4), answer]
     zoom = Step(step=4, action_kind="unknown", action_raw='{"zoom": 3}', valid=False)
@@ -131,7 +133,9 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def tab(browser: Any, address: str) -> Iterator[Any]:
     """A fresh tab at the dashboard's address; console errors, page errors and foreign requests fail the test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 720}, base_url=address, accept_downloads=True)
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 720}, base_url=address, accept_downloads=True
+    )
     tab = context.new_page()
     wrong: list[str] = []
     tab.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)

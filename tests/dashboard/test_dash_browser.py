@@ -257,7 +257,9 @@ def test_stopping_beliefs_and_heatmaps_draw_and_lead_on(tab: Any) -> None:
     tab.wait_for_selector("#heat-a-note >> text=mean over")
 
 
-@pytest.mark.parametrize("page", ["/", "/episode", "/compare", "/swap", "/stopping", "/beliefs", "/audit", "/heatmaps"])
+@pytest.mark.parametrize(
+    "page", ["/", "/episode", "/compare", "/swap", "/stopping", "/beliefs", "/audit", "/heatmaps"]
+)
 def test_pages_can_be_reached_by_keyboard_and_turn_dark(tab: Any, page: str) -> None:
     tab.goto("/")
     tab.wait_for_selector("#page .toolbar")

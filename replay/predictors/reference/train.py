@@ -112,6 +112,8 @@ def fit(digits: np.ndarray, labels: np.ndarray, args: argparse.Namespace) -> nn.
         schedule.step()
         follow(average, net, min(EMA, (1 + step) / (10 + step)))
         running += (loss.item() - running) * (0.002 if step > 500 else 0.05)
+        if args.checkpoint and step % 500 == 499:
+            torch.save(average.state_dict(), args.checkpoint)
         if step % 200 == 0:
             print(f"step {step}/{steps} loss {running:.4f} {time.monotonic() - began:.0f} s", flush=True)
     if args.checkpoint:
@@ -216,7 +218,7 @@ def main() -> None:
     parser.add_argument("--lr", type=float, default=2e-3, help="highest learning rate")
     parser.add_argument("--decay", type=float, default=0.02, help="weight decay")
     parser.add_argument("--strength", type=float, default=0.7, help="of the digits' perturbation")
-    parser.add_argument("--checkpoint", type=Path, help="go on from this state, where it exists; and save it")
+    parser.add_argument("--checkpoint", type=Path, help="state to go on from, where it exists, and to keep")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
