@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from ..schemas import Episode, Geometry, Run
 from ..schemas.enums import REASONS
 from ..schemas.metrics import Posterior, StepMetrics
+from ..schemas.tables import TABLES
+from ..traces.arrow import from_rows
 from ..traces.store import Store
 from .beliefs.events import episode_events
 from .beliefs.extract import extract
@@ -37,10 +40,14 @@ def tracks(store: Store, run: Run, episode: Episode, reader: EvidenceReader | No
         (panel, digit), evidence `window`; by move `greedy` and `sweep`, the coverage of the reference paths; by
         step `beliefs`; in `notes` why something is null.
     """
-    extent: Posterior = "none" if reader is None else "each" if len(episode.steps) <= READ_EACH else "last"
     canvases = canvases_of(store, [episode])
-    derived = derive(run, [episode], canvases, extent, reader)
-    rows, reasons = derived.steps, derived.episodes[0].reasons or {}
+    long = len(episode.steps) > READ_EACH
+    extent: Posterior = "none" if reader is None else "last" if long else "each"
+    # A long episode takes seconds to derive anew (recurrences grow with the square of its length).
+    rows, reasons = stored_steps(store, run, episode) if long else [], {}
+    if not rows:
+        derived = derive(run, [episode], canvases, extent, reader)
+        rows, reasons = derived.steps, derived.episodes[0].reasons or {}
     canvas = canvases.whole.get(episode.canvas or "") if "coverage_window" not in reasons else None
     return {
         "coverage": _column(rows, "coverage_window"),
@@ -52,6 +59,14 @@ def tracks(store: Store, run: Run, episode: Episode, reader: EvidenceReader | No
         "beliefs": _beliefs(episode, run.n_panels),
         "notes": _notes(reasons, extent, rows),
     }
+
+
+def stored_steps(store: Store, run: Run, episode: Episode) -> list[StepMetrics]:
+    """An episode's rows of `step_metrics`, as far as they were derived before."""
+    ingest = store.run_row(run.run)["ingest_id"]
+    mine = (pl.col("ingest_id") == ingest) & (pl.col("episode_id") == episode.episode_id)
+    rows = store.raw("step_metrics").filter(mine).sort("glimpse").collect().to_dicts()
+    return from_rows(StepMetrics, TABLES["step_metrics"], rows)
 
 
 def _column(rows: list[StepMetrics], name: str) -> list[Any] | None:
