@@ -46,15 +46,19 @@ def compare(
 
 
 def _compare(a: Episode, b: Episode, geometry: Geometry, canvas: np.ndarray | None) -> dict[str, Any]:
-    windows = [episode.windows() or [] for episode in (a, b)]
-    return compare_paths(
-        *(np.array(w, np.int64).reshape(-1, 2) for w in windows),  # pyright: ignore[reportCallIssue]
-        *(_directions(episode) for episode in (a, b)),  # pyright: ignore[reportCallIssue]
-        *(geometry.seen(w) for w in windows),  # pyright: ignore[reportCallIssue]
+    ours, theirs = a.windows() or [], b.windows() or []
+    found = compare_paths(
+        np.array(ours, np.int64).reshape(-1, 2),
+        np.array(theirs, np.int64).reshape(-1, 2),
+        _directions(a),
+        _directions(b),
+        geometry.seen(ours),
+        geometry.seen(theirs),
         geometry.window,
         geometry.stride,
         canvas,
-    )._asdict()
+    )
+    return found._asdict()
 
 
 def _directions(episode: Episode) -> list[str] | None:
