@@ -20,7 +20,7 @@ check: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	cd / && $(CURDIR)/$(BIN)/lint-imports $(CURDIR)/pyproject.toml
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 # Needs a Chromium at /usr/bin/chromium.
 screenshots: .venv/dev

@@ -12,6 +12,8 @@ from .context import OPTIONS, UsageError, emit, open_store_for, say, select
 from .replay import Traces
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
     from ..analysis.database import Database
     from ..schemas.metrics import Posterior
 
@@ -46,10 +48,10 @@ def figure(
     say(f"wrote {path}")
 
 
-def _write(path: Path, drawn: object, caption: str) -> None:
+def _write(path: Path, drawn: go.Figure, caption: str) -> None:
     from ..analysis.figures import themed
 
-    drawn = themed(drawn)  # type: ignore[arg-type]
+    drawn = themed(drawn)
     drawn.update_layout(title={"text": caption, "font": {"size": 12}}, margin={"t": 90})
     if path.suffix == ".html":
         path.write_text(drawn.to_html(include_plotlyjs=True, config={"displaylogo": False}), encoding="utf-8")
