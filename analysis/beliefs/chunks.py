@@ -126,7 +126,7 @@ def _chunks(text: str) -> list[Piece]:
 
 
 def _joins(text: str, last: re.Match[str], new: re.Match[str]) -> bool:
-    if last["side"] or new["side"] or len(last["value"]) != len(new["value"]):
+    if new["side"] or len(last["value"]) != len(new["value"]):
         return False
     return _P["JOINER"].fullmatch(text, last.end(), new.start()) is not None
 

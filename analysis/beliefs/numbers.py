@@ -78,6 +78,8 @@ def _names_digit(word: str, before: str, after: str) -> bool:
         return False
     if not before.strip("\"'( "):
         return word not in {"one", "two"} and _P["SUBJECT_VERB"].match(after) is not None
+    if _P["AFTER_THE"].search(before) and _P["AFTER_THE_FEW"].match(after):
+        return word != "one"
     ends = _P["PHRASE_END"].match(after) is not None
     if _P["AFTER_NOUN"].search(before):
         return ends or word != "one"

@@ -70,6 +70,15 @@ def patterns(name: str) -> dict[str, re.Pattern[str]]:
     return {key: re.compile(pattern) for key, pattern in fragments.items()}
 
 
+def word_lists(name: str) -> dict[str, frozenset[str]]:
+    """Read a file of word lists, `data/NAME.txt`: a `[list]` line, then its words."""
+    lists: dict[str, frozenset[str]] = {}
+    for part in (_DATA / f"{name}.txt").read_text(encoding="utf-8").split("\n[")[1:]:
+        title, _, words = part.partition("]")
+        lists[title] = frozenset(words.split())
+    return lists
+
+
 def _blocks(file: str) -> Iterator[tuple[str, str]]:
     """Heads with the indented lines that follow them, joined; comments and blank lines dropped."""
     text = (_DATA / file).read_text(encoding="utf-8")

@@ -17,6 +17,7 @@ _SLOT_OF = {
     **dict.fromkeys(("leading", "tens", "begins", "starts", "l", LEFT_MARK), "left"),
     **dict.fromkeys(("last", "final", "trailing", "ones", "units", "ends", "r", RIGHT_MARK), "right"),
 }
+_ORDINALS = {"first", "second", "1st", "2nd", "last"}
 _COUNTS = {"two": 2, "2": 2, "three": 3, "3": 3, "four": 4, "4": 4}
 
 
@@ -95,7 +96,7 @@ def _inherited(shadow: Shadow, index: int, slots: Sequence[str | None], named: b
     if not index or not slots[-1]:
         return None
     between = shadow.text[shadow.chunks[index - 1].at + 1 : shadow.chunks[index].at]
-    goes_on = not named and _P["REFERS"].search(between)
+    goes_on = not named and (_P["REFERS"].search(between) or _P["CONCLUDES"].search(between))
     return slots[-1] if goes_on or _P["CONTRAST"].match(between) else None
 
 
@@ -126,7 +127,7 @@ def _named(
     anchor: re.Match[str], topic: Topic, shadow: Shadow, chunk: Chunk | None
 ) -> tuple[str | None, bool]:
     """Slot that an anchor names, and whether it ends what was spoken of before."""
-    if anchor["explore"]:
+    if anchor["explore"] and anchor["noun"] in _ORDINALS:
         return None, True
     if anchor["other"]:
         first = next((m["noun"] for m in _P["ANCHOR"].finditer(shadow.text) if m["noun"]), "")
@@ -134,7 +135,7 @@ def _named(
     if anchor["on"]:
         glued = chunk is not None and _P["GLUE"].match(shadow.text[anchor.end() : chunk.at])
         return (anchor["on"], False) if glued else (None, False)
-    slot = _SLOT_OF[next(name for name in anchor.groups() if name)]
+    slot = _SLOT_OF[next(name for name in (anchor["noun"], *anchor.groups()) if name)]
     return OPPOSITE[slot] if anchor["back"] else slot, True
 
 

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from .rules import word_lists
+
 _FIXED = {
     **dict.fromkeys("“”„‟«»「」『』＂", '"'),
     **dict.fromkeys("‘’‚‛`´＇", "'"),
@@ -38,33 +40,7 @@ _OTHER_SCRIPT = re.compile(
     r"[\u3040-\u30ff\uac00-\ud7af\u0400-\u04ff\u0590-\u07ff\u0900-\u0dff\u0e00-\u0e7f\u0370-\u03ff]"
 )
 
-_ENGLISH = frozenset(
-    """a an and the this that these those is are was were be been being am isn't it's that's there's i i'm i've
-    i'd i'll it its of to with not no can't cannot could would should may might must have has had do does don't
-    doesn't if but or so because since though although while what which who whether where when how here there now
-    then still yet just only also very more most than too either neither nor both my we you they them from by as at
-    into onto up down out over under again look looks looking like see seeing think believe guess say answer final
-    digit digits number left right first second other another probably likely possibly perhaps maybe definitely
-    clearly certain certainly sure confident confidence digit's zero one two three four five six seven eight nine top
-    bottom stroke line loop curve shape move moving check candidates candidate options option unknown possible
-    for belief confidence conclusion prediction label hypothesis will all some any every been after before nothing
-    everything something anything stays remains fits confirmed done complete finished visible unclear clear image canvas
-    panel window glimpse step steps corner edge part half side curve curved straight vertical horizontal closed open gap
-    tail stem bar hook seems appears suggests correction sequence reads going go tentatively ruled excluded""".split()
-)
-_FOREIGN = (
-    frozenset(
-        """el la los las un una unos que es son del al por para con pero creo parece puede ser esto este esta izquierda
-    derecha número dígito y o de en se lo mi der das ein eine einen ist sind und oder nicht ich es sieht wahrscheinlich
-    könnte aber auch auf mit dem den von zu links rechts ziffer steht wie noch le les des une est sont ce cette et ou
-    je pense que qui dans sur pas plus mais il elle gauche droite chiffre peut être uma um não é são isto isso acho
-    pode mas esquerda direita il lo gli uno è sono che di sembra ma questo questa sinistra destra cifra forse het een
-    dat niet maar ook op van naar dit cijfer waarschijnlijk jest nie czy jako lub ale cyfra liczba bir bu değil veya
-    rakam sayı là không số có thể och är det som inte siffra eller on ei se luku numero en eller tal""".split()
-    )
-    - _ENGLISH
-    - {"o", "y", "e", "on", "se", "en", "tal"}
-)
+_WORDS = word_lists("words")
 
 
 def tail(text: str, longest: int) -> str:
@@ -146,8 +122,8 @@ def language(text: str, fallback: str | None = "en") -> str | None:
     latin = [w for w in words if not _CJK.search(w)]
     if han and han >= len(latin):
         return "zh"
-    english = sum(w in _ENGLISH for w in latin)
-    foreign = sum(w in _FOREIGN for w in latin) + sum(not w.isascii() for w in latin)
+    english = sum(w in _WORDS["english"] for w in latin)
+    foreign = sum(w in _WORDS["other"] for w in latin) + sum(not w.isascii() for w in latin)
     if english > foreign:
         return "en"
     if english < foreign or len([w for w in latin if len(w) > 1]) > 2:
