@@ -10,6 +10,8 @@ from ..schemas import Geometry, Point
 
 LANE = 5.0
 """Distance of parallel lanes on an edge that is walked more than once, in canvas pixels."""
+LANES = 9
+"""Lanes of an edge: further walks lie over the first ones, or a long path would leave the canvas."""
 
 XY = tuple[float, float]
 
@@ -57,7 +59,7 @@ def lay_out(windows: Sequence[Point], geometry: Geometry) -> Layout:
             blocked[a].append(glimpse)
             continue
         edge = (min(a, b), max(a, b))
-        dx, dy = _offset(edge, walked[edge])
+        dx, dy = _offset(edge, walked[edge] % LANES)
         walked[edge] += 1
         segments.append(Segment(glimpse, (a[0] + dx, a[1] + dy), (b[0] + dx, b[1] + dy)))
     rings = [Ring(center, len(glimpses), tuple(glimpses)) for center, glimpses in blocked.items()]

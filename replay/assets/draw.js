@@ -142,14 +142,15 @@ window.MnistPro = (() => {
       const { pen, scale: k, scene } = this, { glimpse, truth } = this.state;
       if (!scene.geometry || !pen) return;
       const { width, height } = scene.geometry;
+      pen.save();
       pen.imageSmoothingEnabled = false;
-      pen.clearRect(0, 0, this.element.width, this.element.height);
       pen.drawImage(truth ? this.truth : this.dim, 0, 0, width * k, height * k);
       this.reveal(glimpse);
       pen.drawImage(this.seen, 0, 0, width * k, height * k);
       this.drawSeams(pen, k);
       if (scene.path) this.drawPath(pen, k, glimpse);
       if (this.state.ahead) this.drawWindow(pen, k, this.state.ahead, [5, 4]);
+      pen.restore();
     }
 
     drawSeams(pen, k) {
@@ -172,9 +173,10 @@ window.MnistPro = (() => {
       if (glimpse < 0 || glimpse == null) return;
       const from = glimpse > LONG ? glimpse - LONG / 2 : 0;
       this.drawWindow(pen, k, this.windows[glimpse], []);
+      this.drawFaint(pen, k, path.segments, from);
       for (const segment of path.segments) {
         if (segment[0] > glimpse) break;
-        this.drawSegment(pen, k, segment, total, segment[0] >= from);
+        if (segment[0] >= from) this.drawSegment(pen, k, segment, total);
       }
       for (const ring of path.rings) this.drawRing(pen, k, ring, glimpse);
       const dot = this.compact ? 2.5 : 4;
@@ -187,11 +189,21 @@ window.MnistPro = (() => {
 
     tint(glimpse, total) { return this.color || ramp(glimpse / Math.max(total - 1, 1)); }
 
-    drawSegment(pen, k, [glimpse, x0, y0, x1, y1], total, full) {
+    /* The older part of a long path, in one stroke. */
+    drawFaint(pen, k, segments, before) {
+      if (!before) return;
+      pen.beginPath();
+      for (const [glimpse, x0, y0, x1, y1] of segments) {
+        if (glimpse >= before) break;
+        pen.moveTo(x0 * k, y0 * k); pen.lineTo(x1 * k, y1 * k);
+      }
+      pen.globalAlpha = 0.45; pen.lineWidth = 1.2; pen.strokeStyle = this.color || "#667085"; pen.stroke(); pen.globalAlpha = 1;
+    }
+
+    drawSegment(pen, k, [glimpse, x0, y0, x1, y1], total) {
       const color = this.tint(glimpse, total), wide = this.compact ? 2 : 3;
       const [ax, ay, bx, by] = [x0 * k, y0 * k, x1 * k, y1 * k];
       pen.lineCap = "round";
-      if (!full) { pen.globalAlpha = 0.35; pen.lineWidth = 1.5; pen.strokeStyle = color; line(pen, ax, ay, bx, by); pen.globalAlpha = 1; return; }
       pen.lineWidth = wide + 2; pen.strokeStyle = this.paper; line(pen, ax, ay, bx, by);
       pen.lineWidth = wide; pen.strokeStyle = color; line(pen, ax, ay, bx, by);
       arrow(pen, ax, ay, bx, by, this.compact ? 5 : 7, color, this.paper);
