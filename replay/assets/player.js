@@ -128,7 +128,8 @@
       const { steps } = this.parts;
       this.list = html("div", { class: "mp-list", role: "listbox", "aria-label": "Steps", tabindex: 0, style: `height:${this.scene.moments.length * ROW}px` });
       steps.append(this.list);
-      steps.addEventListener("scroll", () => this.drawSteps());
+      steps.addEventListener("scroll", () => { this.listTop = steps.scrollTop; this.drawSteps(); });
+      this.listTop = 0;
       this.list.addEventListener("click", (event) => { const row = event.target.closest("[data-moment]"); if (row) this.seek(Number(row.dataset.moment)); });
     }
 
@@ -138,6 +139,7 @@
       this.path.resize(...size(parts.pathBox)); this.masked.resize(...size(parts.viewBox));
       this.timeline.resize(parts.time.clientWidth, Math.max(150, parts.time.parentElement.clientHeight - 58));
       this.posterior.resize(...size(parts.post));
+      this.listHeight = parts.steps.clientHeight;
       this.draw();
     }
 
@@ -227,19 +229,23 @@
 
     /* Only the rows in sight exist: an episode may have thousands of steps. */
     drawSteps(follow) {
-      const { steps } = this.parts, top = this.moment * ROW;
-      if (follow && (top < steps.scrollTop || top + ROW > steps.scrollTop + steps.clientHeight)) steps.scrollTop = top - steps.clientHeight / 2;
-      const first = Math.max(0, Math.floor(steps.scrollTop / ROW) - AHEAD);
-      const end = Math.min(this.last + 1, Math.ceil((steps.scrollTop + steps.clientHeight) / ROW) + AHEAD);
-      const rows = [];
-      for (let m = first; m < end; m++) rows.push(this.row(m));
-      this.list.replaceChildren(...rows);
+      const { steps } = this.parts, at = this.moment * ROW, tall = this.listHeight || 0;
+      if (follow && (at < this.listTop || at + ROW > this.listTop + tall)) steps.scrollTop = this.listTop = Math.max(0, at - tall / 2);
+      const first = Math.max(0, Math.floor(this.listTop / ROW) - AHEAD), end = Math.min(this.last + 1, Math.ceil((this.listTop + tall) / ROW) + AHEAD);
+      if (!this.rows || !this.rows.has(first) || !this.rows.has(end - 1) || this.rows.size !== end - first) {
+        this.rows = new Map(Array.from({ length: end - first }, (_, i) => [first + i, this.row(first + i)]));
+        this.list.replaceChildren(...this.rows.values());
+      }
+      for (const [moment, row] of this.rows) {
+        row.classList.toggle("mp-row-here", moment === this.moment);
+        row.setAttribute("aria-selected", moment === this.moment);
+      }
     }
 
     row(moment) {
-      const at = this.scene.moments[moment].step, step = at == null ? null : this.scene.steps[at], here = moment === this.moment;
+      const at = this.scene.moments[moment].step, step = at == null ? null : this.scene.steps[at];
       const cells = step ? this.cells(step) : ["", `■ ${this.scene.stop_reason.replaceAll("_", " ")}`, "", "", "", "", ""];
-      return html("div", { class: `mp-row${here ? " mp-row-here" : ""}`, role: "option", "aria-selected": here, "data-moment": moment, style: `top:${moment * ROW}px` },
+      return html("div", { class: "mp-row", role: "option", "data-moment": moment, style: `top:${moment * ROW}px` },
         ...cells.map((text) => html("span", { title: text.length > 12 ? text : null }, text)));
     }
 
