@@ -25,7 +25,7 @@ from playwright.sync_api import Page, sync_playwright
 from werkzeug.serving import make_server
 
 from mnistpro_replay.analysis.overview import episodes_page
-from mnistpro_replay.dashboard import app as dashboard
+from mnistpro_replay.dashboard.app import create_app
 from mnistpro_replay.dashboard.source import Source
 from mnistpro_replay.traces.store import Store
 
@@ -55,15 +55,6 @@ def serve(app: Any) -> str:
     return f"http://127.0.0.1:{server.server_port}"
 
 
-def empty_app(source: Source) -> Any:
-    """The same shell with an empty page."""
-    pages, dashboard.PAGES = dashboard.PAGES, (Empty,)  # type: ignore[assignment]
-    try:
-        return dashboard.create_app(source)
-    finally:
-        dashboard.PAGES = pages
-
-
 def timed(act: Callable[[], Any]) -> float:
     """Seconds that a call takes."""
     begun = time.perf_counter()
@@ -79,6 +70,7 @@ def load(page: Page, address: str, until: str) -> float:
 
 def changed(page: Page, selector: str, act: Callable[[], Any]) -> float:
     """Seconds from an input until a text of the page has changed."""
+    page.wait_for_load_state("networkidle")
     before = page.locator(selector).inner_text()
     ask = "([s, before]) => document.querySelector(s).innerText !== before"
     return timed(lambda: (act(), page.wait_for_function(ask, arg=[selector, before])))
@@ -135,7 +127,7 @@ def stepping(page: Page, address: str, run: str, episode: str) -> tuple[int, flo
 
 def measure(page: Page, source: Source, repeats: int) -> None:
     """Measure and print."""
-    address, empty = serve(dashboard.create_app(source)), serve(empty_app(source))
+    address, empty = serve(create_app(source)), serve(create_app(source, (Empty,)))
     load(page, empty, ".nothing")
     load(page, address, ".ag-row [col-id=name]")
     plain, full = [], []

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Thread
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 import dash
 import dash_mantine_components as dmc
 from dash import Input, Output, State, dcc, html
+from flask import has_request_context, request
 
 from ..replay.player_html import SCRIPTS
 from .components.parts import aria, notice
@@ -47,8 +49,13 @@ _THEME = {
 }
 
 
-def create_app(source: Source) -> dash.Dash:
-    """The dashboard over a store; `app.server` is its WSGI application."""
+def create_app(source: Source, pages: Sequence[Any] = PAGES) -> dash.Dash:
+    """The dashboard over a store; `app.server` is its WSGI application.
+
+    Args:
+        source: what the pages draw from.
+        pages: modules with `PATH`, `TITLE`, `layout` and `register`, in the order of the navigation.
+    """
     app = dash.Dash(
         __name__,
         title="mnistpro-replay",
@@ -58,16 +65,19 @@ def create_app(source: Source) -> dash.Dash:
         suppress_callback_exceptions=True,
     )
     add_routes(app.server, source)
-    app.layout = _shell
-    _route(app, source)
-    for page in PAGES:
+    app.layout = lambda: _shell(source, pages)
+    _route(app, source, pages)
+    for page in pages:
         page.register(app, source)
     return app
 
 
-def _shell() -> Any:
+def _shell(source: Source, pages: Sequence[Any]) -> Any:
+    """The whole screen; the page that the browser asked for is in it, which saves the first page a round trip."""
+    asked = urlsplit(request.referrer or "") if has_request_context() else urlsplit("")
+    begun = [asked.path, f"?{asked.query}" if asked.query else ""]
     links = [
-        dcc.Link(page.TITLE, href=page.PATH, className="nav-link", id={"nav": page.PATH}) for page in PAGES
+        dcc.Link(page.TITLE, href=page.PATH, className="nav-link", id={"nav": page.PATH}) for page in pages
     ]
     header = dmc.Group(
         [
@@ -88,10 +98,13 @@ def _shell() -> Any:
             dcc.Location(id="location", refresh="callback-nav"),
             dcc.Store(id="chosen", storage_type="session"),
             dcc.Store(id="scheme"),
+            dcc.Store(id="begun", data=begun),
             dmc.AppShell(
                 [
                     dmc.AppShellHeader(header),
-                    dmc.AppShellMain(html.Main(id="page", children=dmc.Loader(m="xl"), tabIndex=-1)),
+                    dmc.AppShellMain(
+                        html.Main(id="page", children=_page(source, pages, *begun), tabIndex=-1)
+                    ),
                 ],
                 header={"height": 52},
                 padding=0,
@@ -102,15 +115,25 @@ def _shell() -> Any:
     )
 
 
-def _route(app: dash.Dash, source: Source) -> None:
-    pages = {page.PATH: page for page in PAGES}
+def _page(source: Source, pages: Sequence[Any], pathname: str, search: str) -> Any:
+    page = {page.PATH: page for page in pages}.get(pathname or "/")
+    if page is None:
+        return notice("There is no such page", "The links above lead to all there are.")
+    return page.layout(source, dict(parse_qsl(search.lstrip("?"))))
 
-    @app.callback(Output("page", "children"), Input("location", "pathname"), Input("location", "search"))
-    def show(pathname: str | None, search: str | None) -> Any:
-        page = pages.get(pathname or "/")
-        if page is None:
-            return notice("There is no such page", "The links above lead to all there are.")
-        return page.layout(source, dict(parse_qsl((search or "").lstrip("?"))))
+
+def _route(app: dash.Dash, source: Source, pages: Sequence[Any]) -> None:
+    @app.callback(
+        Output("page", "children"),
+        Output("begun", "data"),
+        Input("location", "pathname"),
+        Input("location", "search"),
+        State("begun", "data"),
+    )
+    def show(pathname: str | None, search: str | None, begun: list[str] | None) -> Any:
+        if begun == [pathname, search or ""]:
+            return dash.no_update, None
+        return _page(source, pages, pathname or "/", search or ""), None
 
     app.clientside_callback(
         dash.ClientsideFunction("mnistpro", "markLink"),

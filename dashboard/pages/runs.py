@@ -71,7 +71,7 @@ def layout(source: Source, query: Mapping[str, str]) -> Any:
             label="search",
             placeholder="run, model or tag",
             w=180,
-            debounce=250,
+            debounce=200,
             value=query.get("text"),
         ),
         _select("runs-model", "model", values["model"], 160),
