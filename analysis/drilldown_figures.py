@@ -30,7 +30,7 @@ def incidence(view: Row) -> go.Figure:
             customdata=[[cause, ids] for ids in view["episodes"][cause]],
             hovertemplate="%{y:.1%} after %{x} actions<extra>%{fullData.name}</extra>",
         )
-    shown = np.unique(np.linspace(0, len(time) - 1, 9).round().astype(int))
+    shown = np.unique(np.searchsorted(time, np.linspace(0, time[-1], 9)))
     for i in shown:
         figure.add_annotation(
             x=time[i], y=-0.3, yref="paper", text=f"{view['at_risk'][i]}", showarrow=False, font={"size": 11}
@@ -169,7 +169,7 @@ def worth(rows: Sequence[Row]) -> go.Figure:
     figure.update_xaxes(
         title="reader's confidence where the agent stopped", tickformat=".0%", range=[0, 1.03]
     )
-    return figure.update_yaxes(title="best gain of one more glimpse", tickformat="+.0%")
+    return figure.update_yaxes(title="best gain of one more glimpse", tickformat="+.1%")
 
 
 def belief_events(rows: Sequence[Row]) -> go.Figure:
