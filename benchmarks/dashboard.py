@@ -134,6 +134,7 @@ def measure(page: Page, source: Source, repeats: int) -> None:
     for _ in range(repeats):
         plain.append(load(page, empty, ".nothing"))
         full.append(load(page, address, ".ag-row [col-id=name]"))
+        page.wait_for_load_state("networkidle")  # or its figures would slow the next load down
     extra = statistics.median(full) - statistics.median(plain)
     print(
         f"empty shell {statistics.median(plain):.2f} s, first page {statistics.median(full):.2f} s: {told(extra)}"
