@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import io
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from PIL import Image, ImageChops
 
 from ...schemas import UNSEEN, Point
 from ..world.canvas import OUTLINE_COLOR
+
+_PALETTE = np.array([(UNSEEN,) * 3, (0, 0, 0), (255, 255, 255), OUTLINE_COLOR], np.int16)
+
+Box = tuple[int, int, int, int]
+"""Half-open x0, y0, x1, y1."""
+
+_NOWHERE: Box = (0, 0, 0, 0)
+_NOTHING = np.zeros((0, 0), np.uint8)
 
 
 class FoundWindow(NamedTuple):
@@ -26,14 +37,46 @@ class WindowNotFound(ValueError):
         self.code = code
 
 
-def _extent(changed: np.ndarray) -> tuple[int, int, int, int]:
-    """Half-open bounding box (x0, y0, x1, y1) of pixels (H, W, 3) with any True channel."""
-    height, width, channels = changed.shape
-    # Reducing along flat rows keeps memory contiguous: 20 times faster than any(axis=2) over the picture.
-    rows = np.flatnonzero(changed.reshape(height, width * channels).any(axis=1))
-    band = changed[rows[0] : rows[-1] + 1].reshape(-1, width * channels)
-    columns = np.flatnonzero(band.any(axis=0)) // channels
-    return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
+class View(NamedTuple):
+    """What a picture shows; small enough to keep for every picture of an episode.
+
+    Args:
+        shape: height and width of the picture; None where the file is none.
+        box: what is not grey in it.
+        pixels: first channel inside the box, uint8; lossy ones set to the nearest colour that the world draws.
+        exact: whether the pixels are as they were shown (PNG).
+        is_crop: whether it shows only what is inside the window: nothing at its edges is grey.
+        window: None for a crop, and where none is to be seen.
+        problem: diagnostic code and message of a file that is no picture, or of an exact one without a window.
+    """
+
+    shape: tuple[int, int] | None
+    box: Box
+    pixels: np.ndarray
+    exact: bool
+    is_crop: bool
+    window: FoundWindow | None
+    problem: tuple[str, str] | None
+
+
+def look(data: bytes) -> View:
+    """Read a picture file; what is wrong with it is in the view."""
+    exact = data.startswith(b"\x89PNG")
+    window = problem = None
+    try:
+        picture = _load(data)
+    except ValueError as error:
+        return View(None, _NOWHERE, _NOTHING, exact, False, None, ("image_unreadable", str(error)))
+    if not exact:
+        picture = Image.fromarray(_clean(np.asarray(picture)))
+    box, shape = _lit_box(picture), (picture.height, picture.width)
+    lit = np.asarray(picture.crop(box or _NOWHERE))
+    is_crop = lit.shape[:2] == shape and not _has_grey_edge(lit)
+    try:
+        window = None if is_crop else _read_window(lit, box, shape)
+    except WindowNotFound as error:
+        problem = (error.code, str(error)) if exact else None
+    return View(shape, box or _NOWHERE, lit[:, :, 0].copy(), exact, is_crop, window, problem)
 
 
 def find_window(frame: np.ndarray) -> FoundWindow:
@@ -46,16 +89,52 @@ def find_window(frame: np.ndarray) -> FoundWindow:
         WindowNotFound: `image_unexpected` where there is no window, or anything lies outside it;
             `non_square_window` where it is not square.
     """
-    lit = frame != UNSEEN
-    if not lit.any():
+    box = _lit_box(Image.fromarray(frame))
+    lit = frame[box[1] : box[3], box[0] : box[2]] if box else frame
+    return _read_window(lit, box, frame.shape[:2])
+
+
+def _load(data: bytes) -> Image.Image:
+    try:
+        with Image.open(io.BytesIO(data)) as picture:
+            picture.load()
+            return picture if picture.mode == "RGB" else picture.convert("RGB")
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ValueError(f"not a picture: {error}") from error
+
+
+def _lit_box(picture: Image.Image) -> Box | None:
+    # Pillow needs a tenth of the time of array operations over the whole picture.
+    return ImageChops.difference(picture, _grey(picture.size)).getbbox()
+
+
+@lru_cache(maxsize=4)
+def _grey(size: tuple[int, int]) -> Image.Image:
+    return Image.new("RGB", size, (UNSEEN,) * 3)
+
+
+def _has_grey_edge(frame: np.ndarray) -> bool:
+    return bool((frame[[0, -1]] == UNSEEN).any() or (frame[:, [0, -1]] == UNSEEN).any())
+
+
+def _clean(frame: np.ndarray) -> np.ndarray:
+    """Set each pixel of a lossily stored observation to the nearest colour that the world draws."""
+    distance = np.abs(frame[:, :, None, :].astype(np.int16) - _PALETTE).sum(axis=3)
+    return _PALETTE[distance.argmin(axis=2)].astype(np.uint8)
+
+
+def _read_window(lit: np.ndarray, box: Box | None, shape: tuple[int, int]) -> FoundWindow:
+    """The window that fills the lit box (h, w, 3) of a picture with that height and width."""
+    if box is None:
         raise WindowNotFound("image_unexpected", "the picture is grey all over")
-    x0, y0, x1, y1 = _extent(lit)
-    red, green, blue = (frame[y0:y1, x0:x1, channel] == OUTLINE_COLOR[channel] for channel in range(3))
+    (x0, y0, x1, y1), (height, width) = box, shape
+    # One comparison over the last axis would take five times as long.
+    red, green, blue = (lit[:, :, channel] == OUTLINE_COLOR[channel] for channel in range(3))
     outline = red & green & blue
-    outlined = bool(outline.any())
-    if outlined and _extent(outline[:, :, None]) != (0, 0, x1 - x0, y1 - y0):
+    rows, columns = outline.any(axis=1), outline.any(axis=0)
+    outlined = bool(rows.any())
+    if outlined and not (rows[0] and rows[-1] and columns[0] and columns[-1]):
         raise WindowNotFound("image_unexpected", "something besides one window is to be seen")
-    height, width = frame.shape[:2]
     # The outline's far corner is inclusive: one pixel wider than the window, unless the canvas ends there.
     wide = None if outlined and x1 == width else x1 - x0 - outlined
     high = None if outlined and y1 == height else y1 - y0 - outlined

@@ -18,6 +18,7 @@ from .content import read_picture
 from .facts import read_time, side
 from .json_text import as_text, dumps, whole
 from .messages import Draft
+from .pictures import View
 from .windows import Frames, infer_geometry, place_windows
 
 Item = Run | Episode | Canvas | Image | Diagnostic
@@ -80,6 +81,7 @@ class Runs:
         self._ids: dict[str, Counter[str]] = {}
         self._current: Run | None = None
         self._told: set[tuple[str, str]] = set()
+        self._views: dict[str, View] = {}
 
     def items(self, draft: Draft) -> Iterator[Item]:
         """Records of one episode; whatever is wrong with it, the next one can be read."""
@@ -95,7 +97,7 @@ class Runs:
             )
 
     def _items(self, draft: Draft) -> Iterator[Item]:
-        frames = Frames(draft)
+        frames = Frames(draft, self._views)
         run = self._run(draft, frames)
         episode, geometry = draft.episode, run.geometry()
         canvas = _canvas(draft, frames, geometry, self._digits)

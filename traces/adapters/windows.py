@@ -5,70 +5,57 @@ from __future__ import annotations
 import numpy as np
 
 from ...schemas import DIRECTIONS, UNSEEN, Geometry, Point, Run, Step
-from ..world.canvas import OUTLINE_COLOR, from_png, start_window
+from ..world.canvas import start_window
 from .json_text import point
 from .messages import Draft
-from .pictures import FoundWindow, WindowNotFound, find_window
+from .pictures import FoundWindow, View, look
 
-_PALETTE = np.array([(UNSEEN,) * 3, (0, 0, 0), (255, 255, 255), OUTLINE_COLOR], np.int16)
 _PUBLISHED_WINDOW, _PUBLISHED_PANEL = 64, 224
+# About 5 kB each.
+_KEPT_VIEWS = 4096
 
 
 class Frames:
     """The pictures of one draft, decoded when they are asked for.
 
-    A picture that is nothing but the window's content (a crop) shows no position.
+    Args:
+        draft: its pictures are looked at.
+        views: what pictures show, by sha256; shared between drafts, whose pictures are often the same.
     """
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: Draft, views: dict[str, View]) -> None:
         self._draft = draft
-        self._frames: dict[str, np.ndarray | None] = {}
-        self._found: dict[str, FoundWindow | None] = {}
+        self._views = views
+        self._told: set[str] = set()
 
-    def frame(self, digest: str | None) -> np.ndarray | None:
-        """RGB pixels (H, W, 3), lossy ones set to the nearest colour that the world draws; None without them."""
-        if digest is None or digest not in self._draft.images:
+    def _view(self, digest: str | None) -> View | None:
+        data = self._draft.images.get(digest) if digest else None
+        if digest is None or data is None:
             return None
-        if digest not in self._frames:
-            try:
-                data = self._draft.images[digest]
-                frame = from_png(data, "RGB")
-                self._frames[digest] = frame if data.startswith(b"\x89PNG") else clean(frame)
-            except ValueError as error:
-                self._draft.note("image_unreadable", str(error))
-                self._frames[digest] = None
-        return self._frames[digest]
+        view = self._views.get(digest)
+        if view is None:
+            if len(self._views) >= _KEPT_VIEWS:
+                self._views.clear()
+            view = self._views[digest] = look(data)
+        if view.problem and digest not in self._told:
+            self._told.add(digest)
+            self._draft.note(*view.problem)
+        return view
 
     def found(self, digest: str | None) -> FoundWindow | None:
         """The window that a picture shows; None without one, and for a lossy picture, whose edges are not certain."""
-        if digest is None or digest not in self._draft.images:
-            return None
-        if digest not in self._found:
-            exact = self._draft.images[digest].startswith(b"\x89PNG")
-            self._found[digest] = self._find(digest) if exact else None
-        return self._found[digest]
-
-    def _find(self, digest: str, quiet: bool = False) -> FoundWindow | None:
-        frame = self.frame(digest)
-        if frame is None or is_crop(frame):
-            return None
-        try:
-            return find_window(frame)
-        except WindowNotFound as error:
-            if not quiet:
-                self._draft.note(error.code, str(error))
-            return None
+        view = self._view(digest)
+        return view.window if view and view.exact else None
 
     def guess(self, digest: str | None) -> FoundWindow | None:
         """The window that a picture shows, lossy ones included."""
-        if digest is None or digest not in self._draft.images:
-            return None
-        return self.found(digest) or self._find(digest, quiet=True)
+        view = self._view(digest)
+        return view.window if view else None
 
     def shape(self) -> tuple[int, int] | None:
         """Height and width of the pictures; None without pictures of the canvas' size."""
-        frame = self.frame(next(iter(self._glimpses()), None))
-        return None if frame is None or is_crop(frame) else (frame.shape[0], frame.shape[1])
+        view = self._view(next(iter(self._glimpses()), None))
+        return None if view is None or view.is_crop else view.shape
 
     def any_window(self) -> FoundWindow | None:
         """The first window with a known side."""
@@ -90,30 +77,17 @@ class Frames:
             return None
         canvas = np.full((geometry.height, geometry.width), UNSEEN, np.uint8)
         for glimpse in self._draft.episode.reached():
-            frame = self.frame(glimpse.image)
-            if frame is None or glimpse.window is None:
+            view = self._view(glimpse.image)
+            if view is None or glimpse.window is None or not (view.is_crop or view.shape == canvas.shape):
                 continue
+            # A crop begins at the window, what is lit of a whole picture where its box does.
+            x, y = glimpse.window if view.is_crop else view.box[:2]
             x0, y0, x1, y1 = geometry.box(glimpse.window, "visible_exact")
-            if is_crop(frame):
-                x, y = glimpse.window
-                frame = frame[y0 - y : y1 - y, x0 - x : x1 - x, 0]
-            elif frame.shape[:2] == canvas.shape:
-                frame = frame[y0:y1, x0:x1, 0]
-            if frame.shape == (y1 - y0, x1 - x0):
-                canvas[y0:y1, x0:x1] = frame
+            part = view.pixels[y0 - y : y1 - y, x0 - x : x1 - x] if x0 >= x and y0 >= y else view.pixels[:0]
+            if part.shape == (y1 - y0, x1 - x0):
+                canvas[y0:y1, x0:x1] = part
         known = canvas != UNSEEN
         return (canvas, known) if known.any() else None
-
-
-def is_crop(frame: np.ndarray) -> bool:
-    """Whether a picture shows only what is inside the window: nothing in it is grey."""
-    return not (frame[[0, -1]] == UNSEEN).any() and not (frame[:, [0, -1]] == UNSEEN).any()
-
-
-def clean(frame: np.ndarray) -> np.ndarray:
-    """Set each pixel of a lossily stored observation to the nearest colour that the world draws."""
-    distance = np.abs(frame[:, :, None, :].astype(np.int16) - _PALETTE).sum(axis=3)
-    return _PALETTE[distance.argmin(axis=2)].astype(np.uint8)
 
 
 def infer_geometry(run: Run, draft: Draft, frames: Frames) -> None:
@@ -162,7 +136,8 @@ def _stride(draft: Draft, frames: Frames) -> int | None:
 def place_windows(draft: Draft, frames: Frames, geometry: Geometry | None, canvas: np.ndarray | None) -> None:
     """Fill start and windows of the steps.
 
-    A position in the log and one in the picture must agree, else the window is null. Where there is neither, the
+    A position in the log and one in the picture must agree, else the window is null; where the move leads to the
+    position in the log, the picture is not looked at (`verify` compares every picture). Where there is neither, the
     move is followed from the window before.
     """
     episode, seen = draft.episode, 0
@@ -180,13 +155,8 @@ def place_windows(draft: Draft, frames: Frames, geometry: Geometry | None, canva
     for step in episode.steps:
         step.window_before = at
         if step.action_kind == "move" and step.valid:
-            where, problems = f"step {step.step}", len(draft.problems)
-            step.window_after, by_picture = _agree(
-                draft, frames, step.window_after, step.image, geometry, where
-            )
+            at, by_picture = _place(step, at, draft, frames, geometry)
             seen += by_picture
-            conflicting = step.window_after is None and len(draft.problems) > problems
-            at = None if conflicting else _follow(step, at, geometry, draft)
         else:
             step.window_after = at
     if seen:
@@ -199,6 +169,27 @@ def place_windows(draft: Draft, frames: Frames, geometry: Geometry | None, canva
         episode.reasons = (episode.reasons or {}) | {"windows_source": "not_recorded"}
     if any(glimpse.window is None for glimpse in episode.reached()):
         draft.note("windows_unknown", "some windows are neither recorded nor recoverable")
+
+
+def _place(
+    step: Step, at: Point | None, draft: Draft, frames: Frames, geometry: Geometry | None
+) -> tuple[Point | None, bool]:
+    """Fill the window after a move; returns where the next one starts, and whether only the picture says so."""
+    known = at is not None and geometry is not None and step.direction in DIRECTIONS
+    reached, clipped = geometry.move(at, step.direction) if known else (None, None)
+    by_picture = False
+    if reached is None or step.window_after != reached:
+        where, problems = f"step {step.step}", len(draft.problems)
+        step.window_after, by_picture = _agree(draft, frames, step.window_after, step.image, geometry, where)
+        if reached is None or (step.window_after is None and len(draft.problems) > problems):
+            return step.window_after, by_picture
+    step.window_after = step.window_after or reached
+    if step.window_after == reached:
+        step.clipped = clipped
+    else:
+        message = f"step {step.step}: {step.direction} from {at} gives {reached}, not {step.window_after}"
+        draft.note("windows_conflict", message)
+    return step.window_after, by_picture
 
 
 def _agree(
@@ -221,20 +212,3 @@ def _agree(
         return found.position, recorded is None
     draft.note("windows_conflict", message)
     return None, False
-
-
-def _follow(step: Step, at: Point | None, geometry: Geometry | None, draft: Draft) -> Point | None:
-    """The window after a move, and whether it was clipped; returns where the next move starts."""
-    if at is None or geometry is None or step.direction not in DIRECTIONS:
-        return step.window_after
-    reached, clipped = geometry.move(at, step.direction)
-    if step.window_after is None:
-        step.window_after = reached
-    if step.window_after == reached:
-        step.clipped = clipped
-    else:
-        draft.note(
-            "windows_conflict",
-            f"step {step.step}: {step.direction} from {at} gives {reached}, not {step.window_after}",
-        )
-    return step.window_after
