@@ -105,6 +105,18 @@ def test_money_stops_at_the_cap_whatever_is_under_way() -> None:
     assert limits.cost == pytest.approx(4 * 0.00054) and limits.cost <= 0.0025
 
 
+@pytest.mark.parametrize("wire", ["openai", "anthropic", "google"])
+def test_a_model_on_the_price_list_has_its_cost_counted_and_capped(wire: str) -> None:
+    names = {"openai": "gpt-5.6-sol", "anthropic": "claude-opus-5-5", "google": "gemini-3.1-pro-preview"}
+    with FakeServer() as server:
+        asked = spec(server, wire, model=names[wire])
+        (reply,) = ask(Client(asked))
+        undiscounted = Client(asked).price(TOKENS["input"], TOKENS["output"])
+        assert undiscounted and undiscounted * 0.7 < reply.usage.cost < undiscounted  # 20 of 120 were cached
+        outcomes = ask(Client(asked, Limits(max_cost=2.5 * reply.usage.cost)), times=6)
+    assert [type(o).__name__ for o in outcomes].count("Reply") == 2
+
+
 def test_a_cap_on_money_needs_a_price() -> None:
     with FakeServer() as server, pytest.raises(ValueError, match="price .* not known.*--max-calls"):
         Client(spec(server, model="nobody-knows-it"), Limits(max_cost=1.0))

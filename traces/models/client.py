@@ -6,7 +6,8 @@ import asyncio
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -41,14 +42,14 @@ class Reply:
     Args:
         text: the reply as it came, without reasoning.
         usage: tokens and price of the request that was answered.
-        latency: its duration in seconds.
+        latency: its duration in seconds; None in a batch.
         failed: what went wrong with the requests before it.
         message: the reply in pydantic-ai's form, tool calls included.
     """
 
     text: str
     usage: Usage
-    latency: float
+    latency: float | None
     failed: list[str] = field(default_factory=list)
     message: ModelResponse | None = None
 
@@ -64,7 +65,8 @@ class RequestFailed(Exception):
 class Client:
     """Asks one model. Key, provider and settings are checked here, before anything is sent.
 
-    `settings` holds what is stored beside every reply: provider, model, address, and the settings as sent.
+    `settings` holds what is stored beside every reply: provider, model, address, and the settings as sent;
+    `asked_with` the settings in pydantic-ai's form.
 
     Args:
         spec: which model.
@@ -84,8 +86,8 @@ class Client:
         self.limits = limits or Limits()
         self._attempts = attempts
         # The provider's own retries are off, so that limits and attempts are counted in one place for all.
-        self._sent = {**spec.settings, "max_retries": 0}
-        body, self._secrets = asyncio.run(rehearse(spec, self._sent))
+        self.asked_with = {**spec.settings, "max_retries": 0}
+        body, self._secrets = asyncio.run(rehearse(spec, self.asked_with))
         self.settings: dict[str, Any] = {"model": spec.id, "sent": body}
         if spec.base_url:
             parts = urlsplit(spec.base_url)
@@ -124,7 +126,7 @@ class Client:
                 refused, or the very first request is.
             RequestFailed: where this request got no reply.
         """
-        return await self.request([_message(turn) for turn in turns])
+        return await self.request([message(turn) for turn in turns])
 
     async def request(self, messages: Sequence[ModelMessage], tools: Sequence[ToolDefinition] = ()) -> Reply:
         """As `ask`, with messages in pydantic-ai's form, and tools that the model may call."""
@@ -143,7 +145,6 @@ class Client:
 
     async def _once(self, messages: Sequence[ModelMessage], tools: Sequence[ToolDefinition]) -> Reply:
         from pydantic_ai.direct import model_request
-        from pydantic_ai.exceptions import UnexpectedModelBehavior
         from pydantic_ai.models import ModelRequestParameters
 
         await self.limits.request()
@@ -151,17 +152,25 @@ class Client:
         response = await model_request(
             self._here(),
             messages,
-            model_settings=self._sent,  # type: ignore[arg-type]
+            model_settings=self.asked_with,  # type: ignore[arg-type]
             model_request_parameters=ModelRequestParameters(function_tools=list(tools)),
         )
-        if not response.parts and response.usage.unmeasured_requests:
-            raise UnexpectedModelBehavior("a reply with nothing in it")
-        reply = Reply(
-            response.text or "", self._usage(response), time.perf_counter() - began, message=response
-        )
+        reply = self.read(response, time.perf_counter() - began)
         total = (reply.usage.tokens_input or 0) + (reply.usage.tokens_output or 0)
         self.limits.replied(total or None, reply.usage.cost)
         return reply
+
+    def read(self, response: ModelResponse, latency: float | None = None) -> Reply:
+        """What a response says and took.
+
+        Raises:
+            UnexpectedModelBehavior: for one with nothing in it.
+        """
+        from pydantic_ai.exceptions import UnexpectedModelBehavior
+
+        if not response.parts and response.usage.unmeasured_requests:
+            raise UnexpectedModelBehavior("a reply with nothing in it")
+        return Reply(response.text or "", self._usage(response), latency, message=response)
 
     def _here(self) -> Model:
         """The model object of the running event loop, to which its connections belong."""
@@ -175,22 +184,34 @@ class Client:
         if usage.unmeasured_requests:
             return Usage()
         cached, written = usage.cache_read_tokens, usage.cache_write_tokens
-        known = None if usage.cost is None else float(usage.cost)
         return Usage(
             tokens_input=usage.input_tokens - cached - written,
             tokens_cache_read=cached,
             tokens_cache_write=written,
             tokens_output=usage.output_tokens,
             tokens_reasoning=usage.output_reasoning_tokens,
-            cost=self.price(usage.input_tokens, usage.output_tokens) if self.spec.price else known,
+            cost=self._cost(response),
         )
+
+    def _cost(self, response: ModelResponse) -> float | None:
+        """By the price that the user states, else the provider's own figure, else the price list."""
+        usage = response.usage
+        if self.spec.price:
+            return self.price(usage.input_tokens, usage.output_tokens)
+        if usage.cost is not None:
+            return float(usage.cost)
+        # A reply may name a snapshot of the model that the list does not know.
+        for named in (response, replace(response, model_name=self.spec.model)):
+            with suppress(LookupError):
+                return float(named.cost().total_price)
+        return None
 
     async def _cope(self, error: Exception, failed: list[str]) -> None:
         """Wait before the next attempt, or raise what the failure means."""
-        said = self._one_line(error)
-        verdict = _verdict(error)
+        said = self.one_line(error)
+        verdict = judge(error)
         if verdict == "stop" or (verdict == "refused" and not self.limits.calls):
-            self._stopped = StopAsking(f"{self.spec.name} ({self.spec.id}): {said}; {_remedy(error)}")
+            self._stopped = self.refusal(error)
             raise self._stopped from error
         if verdict == "refused" or len(failed) + 1 >= self._attempts:
             raise RequestFailed(said, failed) from error
@@ -199,14 +220,20 @@ class Client:
         asked = getattr(error, "retry_after", None)
         await asyncio.sleep(growing if asked is None else min(asked, _LONGEST_WAIT))
 
-    def _one_line(self, error: Exception) -> str:
+    def refusal(self, error: Exception) -> StopAsking:
+        """What to raise where the provider will not be asked again, with what to do about it."""
+        return StopAsking(f"{self.spec.name} ({self.spec.id}): {self.one_line(error)}; {_remedy(error)}")
+
+    def one_line(self, error: Exception) -> str:
+        """An error in one line, without any key in it."""
         text = " ".join(f"{type(error).__name__.lstrip('_')}: {error}".split())[:400]
         for secret in self._secrets:
             text = text.replace(secret, "***")
         return text
 
 
-def _message(turn: Turn) -> ModelMessage:
+def message(turn: Turn) -> ModelMessage:
+    """A turn in pydantic-ai's form."""
     from pydantic_ai.messages import BinaryContent, ModelRequest, ModelResponse, TextPart, UserPromptPart
 
     if turn.role == "assistant":
@@ -218,7 +245,7 @@ def _message(turn: Turn) -> ModelMessage:
     return ModelRequest(parts=[UserPromptPart(content=content)])
 
 
-def _verdict(error: Exception) -> Literal["again", "refused", "stop"]:
+def judge(error: Exception) -> Literal["again", "refused", "stop"]:
     """Whether to repeat a request, to give it up, or to stop asking altogether."""
     from pydantic_ai import exceptions as kinds
 
