@@ -41,6 +41,7 @@ NAMES: dict[str, tuple[str, ...]] = {
 }
 """Canonical name to the names under which sources have it, in order of preference."""
 
+_NAME_OF = {alias: name for name, aliases in NAMES.items() for alias in aliases}
 _CONTAINERS = (
     "mnistpro_replay",
     "metadata",
@@ -56,14 +57,13 @@ _POSITIONS = ("window_after", "window", "position", "pos")
 
 def gather(*sources: Any) -> dict[str, Any]:
     """Facts by canonical name; the first source that has one wins, our own container before all else."""
-    flat = [mapping for source in sources for mapping in _flatten(source)]
     found: dict[str, Any] = {}
-    for name, aliases in NAMES.items():
-        for mapping in flat:
-            value = next((mapping[a] for a in aliases if _fits(name, mapping.get(a))), None)
-            if value is not None:
-                found[name] = value
-                break
+    for source in sources:
+        for mapping in _flatten(source):
+            for name in dict.fromkeys(_NAME_OF[key] for key in mapping if key in _NAME_OF):
+                value = next((mapping[a] for a in NAMES[name] if _fits(name, mapping.get(a))), None)
+                if value is not None:
+                    found.setdefault(name, value)
     return found
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import orjson
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
 
 class BadJson(ValueError):
     """Text that is not JSON; says where."""
@@ -51,7 +53,7 @@ def _loads_lenient(data: bytes) -> Any:
 
 def dumps(value: Any) -> str:
     """JSON text that keeps NaN and Infinity as they are."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def as_text(value: Any) -> str | None:

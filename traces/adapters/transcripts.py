@@ -141,7 +141,11 @@ def exclusive_usage(usage: Any) -> Usage | None:
 
 
 def _first(mapping: Mapping[str, Any], *names: str) -> Any:
-    return next((mapping[name] for name in names if mapping.get(name) is not None), None)
+    for name in names:
+        value = mapping.get(name)
+        if value is not None:
+            return value
+    return None
 
 
 def _count(mapping: Any, *names: str) -> int | None:

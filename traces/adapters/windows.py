@@ -136,21 +136,12 @@ def _stride(draft: Draft, frames: Frames) -> int | None:
 def place_windows(draft: Draft, frames: Frames, geometry: Geometry | None, canvas: np.ndarray | None) -> None:
     """Fill start and windows of the steps.
 
-    A position in the log and one in the picture must agree, else the window is null; where the move leads to the
-    position in the log, the picture is not looked at (`verify` compares every picture). Where there is neither, the
-    move is followed from the window before.
+    A position in the log and one in the picture must agree, else the window is null. Where the world's rules lead to
+    the position in the log, the picture is not looked at here: `verify` compares every one. Where there is neither,
+    the move is followed from the window before.
     """
-    episode, seen = draft.episode, 0
-    given = draft.facts.get("start")
-    episode.start = episode.start or (tuple(given) if given else None)  # type: ignore[assignment]
-    episode.start, by_picture = _agree(
-        draft, frames, episode.start, episode.start_image, geometry, "the start"
-    )
-    seen += by_picture
-    if episode.start is None and geometry and canvas is not None:
-        episode.start = start_window(canvas, geometry)
-    elif episode.start is None and (guessed := frames.guess(episode.start_image)):
-        episode.start = guessed.position
+    episode = draft.episode
+    seen = int(_place_start(draft, frames, geometry, canvas))
     at = episode.start
     for step in episode.steps:
         step.window_before = at
@@ -169,6 +160,21 @@ def place_windows(draft: Draft, frames: Frames, geometry: Geometry | None, canva
         episode.reasons = (episode.reasons or {}) | {"windows_source": "not_recorded"}
     if any(glimpse.window is None for glimpse in episode.reached()):
         draft.note("windows_unknown", "some windows are neither recorded nor recoverable")
+
+
+def _place_start(draft: Draft, frames: Frames, geometry: Geometry | None, canvas: np.ndarray | None) -> bool:
+    """Fill the start; returns whether only the picture says where it is."""
+    episode, given = draft.episode, draft.facts.get("start")
+    recorded: Point | None = episode.start or (tuple(given) if given else None)
+    by_rule = start_window(canvas, geometry) if geometry and canvas is not None else None
+    if recorded is not None and recorded == by_rule:
+        episode.start = recorded
+        return False
+    episode.start, by_picture = _agree(draft, frames, recorded, episode.start_image, geometry, "the start")
+    if episode.start is None:
+        guessed = None if by_rule else frames.guess(episode.start_image)
+        episode.start = guessed.position if guessed else by_rule
+    return by_picture
 
 
 def _place(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
+import struct
+import zlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -27,9 +29,8 @@ def build_canvas(digits: Sequence[np.ndarray], panel: int = 224) -> np.ndarray:
         uint8 array (panel, panel * n); strokes 0, ground 255.
     """
     strip = 255 - np.concatenate(list(digits), axis=1)
-    picture = Image.fromarray(strip).convert("RGB").convert("L")
-    picture = picture.resize((panel * len(digits), panel), Image.Resampling.BILINEAR)
-    return np.where(np.asarray(picture) > _THRESHOLD, 255, 0).astype(np.uint8)
+    picture = Image.fromarray(strip).resize((panel * len(digits), panel), Image.Resampling.BILINEAR)
+    return (np.asarray(picture) > _THRESHOLD) * np.uint8(255)
 
 
 def start_window(canvas: np.ndarray, geometry: Geometry, seed: int | None = None) -> Point:
@@ -84,10 +85,23 @@ def world_key(canvas: str, geometry: Geometry, start: Point) -> str:
 
 def to_png(pixels: np.ndarray) -> bytes:
     """Encode a uint8 array (H, W) or (H, W, 3), or a bool mask (H, W), as PNG."""
+    if pixels.ndim == 2:
+        return _grey_png(pixels * np.uint8(255) if pixels.dtype == bool else pixels)
     buffer = io.BytesIO()
-    picture = Image.fromarray(pixels.astype(np.uint8) * 255 if pixels.dtype == bool else pixels)
-    picture.save(buffer, "PNG", compress_level=2)
+    Image.fromarray(pixels).save(buffer, "PNG", compress_level=2)
     return buffer.getvalue()
+
+
+def _grey_png(pixels: np.ndarray) -> bytes:
+    # Pillow tries five filters on every row, which takes four times as long and saves nothing on strokes.
+    rows = np.zeros((pixels.shape[0], pixels.shape[1] + 1), np.uint8)
+    rows[:, 1:] = pixels
+    header = struct.pack(">2I5B", pixels.shape[1], pixels.shape[0], 8, 0, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 1)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in chunks
+    )
 
 
 def from_png(data: bytes, mode: str = "L") -> np.ndarray:

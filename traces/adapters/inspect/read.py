@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from ....schemas import Diagnostic
@@ -34,8 +35,8 @@ def read(bundle: Bundle, digits: Digits) -> Iterator[Item]:
         is_zip = head(bundle, name, 4) == b"PK\x03\x04"
         log = _ZipLog(bundle, name, problems) if is_zip else _JsonLog(bundle, name, problems)
         for sample in log.samples():
-            draft = read_sample(sample, log.facts(), bundle, name)
-            draft.version = log.version()
+            draft = read_sample(sample, log.facts, bundle, name)
+            draft.version = log.version
             yield from drain(problems)
             yield from runs.items(draft)
         log.check()
@@ -53,6 +54,7 @@ class _Log:
         problem = Diagnostic(code=code, message=message[:300], path=self.name, position=position)
         self.problems.append(problem)
 
+    @cached_property
     def facts(self) -> dict[str, Any]:
         """What the header says of task and model, for every sample."""
         spec = self.header.get("eval")
@@ -64,6 +66,7 @@ class _Log:
         config = spec.get("model_generate_config") or self.header.get("plan", {}).get("config")
         return {k: v for k, v in named.items() if v is not None} | {"settings": config or None} | facts
 
+    @cached_property
     def version(self) -> str | None:
         """Version of the log format, and of Inspect where it is told."""
         spec = self.header.get("eval")

@@ -16,6 +16,8 @@ from ..messages import Draft, draft_episode
 from ..threads import Exchange, Thread, mark
 from ..transcripts import beside, exclusive_usage
 
+_REFERENCES = ("attachment://", "tc://")
+_NESTED = (str, dict, list)
 _CORRECT: dict[Any, bool] = {"C": True, "I": False, "N": False, True: True, False: False}
 
 
@@ -142,12 +144,13 @@ class _Sample:
     def _resolve(self, value: Any) -> Any:
         """The value with attachments put back in; what has none is handed back as it is."""
         if isinstance(value, str):
-            if value.startswith("attachment://"):
-                return self._attachment(value[13:], value)
-            return self._attachment(value[5:], value) if value.startswith("tc://") else value
+            return self._attachment(value) if value.startswith(_REFERENCES) else value
         if isinstance(value, dict):
             for name, item in value.items():
-                if isinstance(item, (str, dict, list)) and (resolved := self._resolve(item)) is not item:
+                # Most values are plain strings: a call for each would take as long as all the rest.
+                if type(item) is str and not item.startswith(_REFERENCES) or not isinstance(item, _NESTED):
+                    continue
+                if (resolved := self._resolve(item)) is not item:
                     value = value | {name: resolved}
             return value
         if isinstance(value, list):
@@ -155,7 +158,8 @@ class _Sample:
             return value if all(map(is_, resolved, value)) else resolved
         return value
 
-    def _attachment(self, name: str, value: str) -> str:
+    def _attachment(self, value: str) -> str:
+        name = value.partition("://")[2]
         if isinstance(self.attachments, list):
             number = int(name) if name.isdigit() else -1
             found = self.attachments[number] if 0 <= number < len(self.attachments) else None
