@@ -125,7 +125,7 @@ class FakeServer:
                 self.open += 1
                 self.most_open = max(self.most_open, self.open)
                 try:
-                    data = await self._answer(first.split()[1], headers, body)
+                    data = await self._answer(*first.split()[:2], headers, body)
                 finally:
                     self.open -= 1
                 if data is None:
@@ -137,41 +137,41 @@ class FakeServer:
         finally:
             writer.close()
 
-    async def _answer(self, path: str, headers: dict[str, str], raw: bytes) -> bytes | None:
+    async def _answer(self, method: str, path: str, headers: dict[str, str], raw: bytes) -> bytes | None:
         fault = self.faults.pop(0) if self.faults else ""
         if fault == "timeout":
             await asyncio.sleep(5)
         if fault == "drop":
             return None
         if fault == "malformed":
-            return _http(200, b'{"id": "x", "choices": [')
+            return http(200, b'{"id": "x", "choices": [')
         if fault == "empty":
-            return _http(200, b"{}")
+            return http(200, b"{}")
         if fault.isdigit():
             said = {
                 "message": f"fault {fault}; your key was {headers.get('authorization', '')}",
                 "code": int(fault),
             }
-            return _http(
+            return http(
                 int(fault), json.dumps({"error": said, "type": "error"}).encode(), {"retry-after-ms": "20"}
             )
         wire = next((name for name, end in _PATHS.items() if path.split("?")[0].endswith(end)), None)
         if wire is None:
-            return _http(404, b'{"error": {"message": "no such path"}}')
+            return http(404, b'{"error": {"message": "no such path"}}')
         await asyncio.sleep(self.delay)
         body = json.loads(raw)
-        request = _READ[wire](body, path) if self.keep else Received(wire, "", [], {}, {})
+        request = READ[wire](body, path) if self.keep else Received(wire, "", [], {}, {})
         request.headers = headers
         if self.keep:
             self.received.append(request)
         answer = self.reply(request)
         self.replies += 1
         if wire == "anthropic" and body.get("stream"):
-            return _http(200, _sse(answer), {"content-type": "text/event-stream"})
-        return _http(200, json.dumps(_WRITE[wire](answer)).encode())
+            return http(200, _sse(answer), {"content-type": "text/event-stream"})
+        return http(200, json.dumps(WRITE[wire](answer)).encode())
 
 
-def _http(status: int, body: bytes, headers: dict[str, str] | None = None) -> bytes:
+def http(status: int, body: bytes, headers: dict[str, str] | None = None) -> bytes:
     fields = {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})}
     head = f"HTTP/1.1 {status} X\r\n" + "".join(f"{k}: {v}\r\n" for k, v in fields.items())
     return head.encode() + b"\r\n" + body
@@ -310,8 +310,8 @@ _PATHS = {
     "anthropic": "/messages",
     "google": ":generateContent",
 }
-_READ = {"openai-chat": _chat, "openai": _responses, "anthropic": _anthropic, "google": _google}
-_WRITE = {
+READ = {"openai-chat": _chat, "openai": _responses, "anthropic": _anthropic, "google": _google}
+WRITE = {
     "openai-chat": _write_chat,
     "openai": _write_responses,
     "anthropic": _write_anthropic,

@@ -8,36 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from fake_server import KEY, FakeServer
+from fake_server import FakeServer
 
-from mnistpro_replay.cli import context
-from mnistpro_replay.cli.main import main
 from mnistpro_replay.traces.store import Store
-
-
-@pytest.fixture
-def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    """Call the program as a user would; gives exit status, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words: str, server: FakeServer | None = None) -> tuple[int, str, str]:
-        settings = 'model = "openai-compatible/m"\napi_key_env = "PLANTED_KEY"\nprice = [2.0, 10.0]\n'
-        settings += f'base_url = "{server.url()}"\n' if server else 'base_url = "http://127.0.0.1:9/v1"\n'
-        Path("mnistpro-replay.toml").write_text(f"[predictors.local]\n{settings}")
-        monkeypatch.setattr(context, "OPTIONS", context.OPTIONS)
-        for name, value in vars(context.Globals()).items():
-            setattr(context.OPTIONS, name, value)
-        monkeypatch.setattr(sys, "argv", ["mnistpro-replay", *words])
-        try:
-            main()
-            status = 0
-        except SystemExit as stopped:
-            status = int(stopped.code or 0)
-        out, err = capsys.readouterr()
-        assert KEY not in out + err
-        return status, out, err
-
-    return call
 
 
 def scripted(request) -> str:

@@ -75,15 +75,27 @@ class Limits:
         """
         while self.max_cost is not None and self._open and not self.calls:
             await asyncio.sleep(0.005)
-        if self.max_calls is not None and self.calls + self._open >= self.max_calls:
-            raise StopAsking(f"--max-calls {self.max_calls} reached")
-        if self.max_cost is not None and self.cost + self._dearest * (self._open + 1) > self.max_cost:
-            raise StopAsking(f"--max-cost {self.max_cost:g} reached: {self.cost:.4f} USD spent")
+        self._admit(self._open + 1, self._dearest * (self._open + 1))
         self._open += 1
         try:
             yield
         finally:
             self._open -= 1
+
+    def book(self, cost: float | None) -> None:
+        """Count a call whose reply comes later, at the price it is thought to have.
+
+        Raises:
+            StopAsking: where it would go over a cap.
+        """
+        self._admit(1, cost or 0.0)
+        self.replied(None, cost)
+
+    def _admit(self, calls: int, cost: float) -> None:
+        if self.max_calls is not None and self.calls + calls > self.max_calls:
+            raise StopAsking(f"--max-calls {self.max_calls} reached")
+        if self.max_cost is not None and self.cost + cost > self.max_cost:
+            raise StopAsking(f"--max-cost {self.max_cost:g} reached: {self.cost:.4f} USD spent")
 
     async def request(self) -> None:
         """Wait until one more request may be sent."""

@@ -6,7 +6,7 @@ import asyncio
 
 from ....schemas import PredictorInput, Reading
 from ....traces.models import Limits, ModelSpec, Prompts
-from ....traces.models.client import Client, Turn
+from ....traces.models.client import Client, Reply, Turn
 from ....traces.models.questions import reading_prompts, reading_question
 from ....traces.models.replies import robust_answer, strict_answer
 from ...representations import REPRESENTATIONS
@@ -56,12 +56,16 @@ class LLM:
             StopAsking: where the model should not be asked any more.
             RequestFailed: where this input got no reply.
         """
-        reply = await self.client.ask([self.turn(item)])
-        answer, status = robust_answer(reply.text, item.n_panels)
+        return self.reading(await self.client.ask([self.turn(item)]), item.n_panels)
+
+    @staticmethod
+    def reading(reply: Reply, n_panels: int) -> Reading:
+        """What a reply says about an input of so many panels."""
+        answer, status = robust_answer(reply.text, n_panels)
         return Reading(
             answer=answer,
             raw=reply.text,
-            answer_strict=strict_answer(reply.text, item.n_panels),
+            answer_strict=strict_answer(reply.text, n_panels),
             usage=reply.usage,
             parse_status=status,
         )
