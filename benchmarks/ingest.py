@@ -1,15 +1,14 @@
 """How fast logs are read: official run folders against `orjson.loads`, `.eval` against Inspect, memory against size.
 
-    python benchmarks/ingest.py [--runs FOLDER] [--sizes 200 1000]
+    python benchmarks/ingest.py [--runs FOLDER] [--episodes 40] [--sizes 20 200]
 
-Times are CPU times of this process, so that other work on the machine does not count; peak memory is that of a child
-process for each size.
+Times are CPU times of this process, taken in turns, so that other work on the machine counts for all alike; peak
+memory is that of a fresh process for each size.
 """
 
 from __future__ import annotations
 
 import argparse
-import base64
 import json
 import os
 import resource
@@ -18,22 +17,22 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
+from written_logs import evaluate, grow_eval, grow_jsonl
 
-from mnistpro_replay.schemas import Geometry
+from mnistpro_replay.schemas import Episode
 from mnistpro_replay.traces.adapters import Bundle, MemoryBundle, adapter, file_bundle
 from mnistpro_replay.traces.adapters.inspect.archive import Archive
 from mnistpro_replay.traces.adapters.json_text import loads
 from mnistpro_replay.traces.world import Digits, embedded
-from mnistpro_replay.traces.world.canvas import build_canvas, observe, start_window, to_png
 
-_REPEATS = 3
-_MOVES = "right down left up right right down left".split()
+_REPEATS = 5
+_LONG = 30
 
 
 def best(work: Callable[[], Any], repeats: int = _REPEATS) -> float:
@@ -93,99 +92,37 @@ def run_folders(root: Path) -> None:
             )
 
 
-def episodes(count: int) -> Iterator[dict[str, Any]]:
-    """Tool-using episodes as Inspect samples with pictures as attachments."""
-    digits, geometry = embedded(), Geometry()
-    for number in range(count):
-        index = int(digits.index[number % len(digits.index)])
-        canvas = build_canvas([digits.image(index)])
-        at = start_window(canvas, geometry)
-        windows = [at]
-        for direction in _MOVES:
-            at = geometry.move(at, direction)[0]
-            windows.append(at)
-        uris = [
-            "data:image/png;base64," + base64.b64encode(to_png(observe(canvas, w, geometry))).decode()
-            for w in windows
-        ]
-        yield {"id": number, "index": index, "label": str(digits.labels[index]), "uris": uris}
+def in_turns(works: Sequence[Callable[[], Any]]) -> list[float]:
+    """The best time of each, measured in turns."""
+    rounds = [[best(work, 1) for work in works] for _ in range(_REPEATS)]
+    return [min(times) for times in zip(*rounds, strict=True)]
 
 
-def sample(episode: dict[str, Any]) -> Any:
-    from inspect_ai.log import EvalSample
-    from inspect_ai.model import (
-        ChatMessageAssistant,
-        ChatMessageTool,
-        ChatMessageUser,
-        ContentImage,
-        ContentText,
-    )
-    from inspect_ai.tool import ToolCall
-
-    image = [ContentImage(image=uri) for uri in episode["uris"]]
-    messages: list[Any] = [ChatMessageUser(content=[ContentText(text="go"), image[0]])]
-    actions = [("move", {"direction": d}) for d in _MOVES] + [("submit", {"answer": episode["label"]})]
-    for number, (name, arguments) in enumerate(actions):
-        call = ToolCall(id=f"c{number}", function=name, arguments=arguments)
-        messages.append(ChatMessageAssistant(content="I think about it. " * 20, tool_calls=[call]))
-        content = "ok" if name == "submit" else [image[number + 1]]
-        messages.append(ChatMessageTool(content=content, tool_call_id=f"c{number}", function=name))
-    metadata = {"digit_indices": [episode["index"]]}
-    return EvalSample(
-        id=episode["id"], epoch=1, input="go", target=episode["label"], messages=messages, metadata=metadata
-    )
+def samples(path: Path) -> int:
+    """Samples as Inspect's reader gives them, without its models."""
+    with path.open("rb") as file:
+        archive = Archive(file)
+        return sum(loads(archive.read(name)) is not None for name in archive.names() if "samples/" in name)
 
 
-def write_eval(path: Path, count: int) -> None:
-    """A log by Inspect's own writer; for more samples than fit in memory its members are repeated under other ids."""
-    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSpec, write_eval_log
-
-    spec = EvalSpec(
-        created="2026-11-29T00:00:00+00:00", task="t", dataset=EvalDataset(), model="m/m", config=EvalConfig()
-    )
-    log = EvalLog(status="success", eval=spec, samples=[sample(episode) for episode in episodes(count)])
-    write_eval_log(log, str(path))
-
-
-def write_jsonl(path: Path, count: int) -> None:
-    with path.open("w") as file:
-        for episode in episodes(count):
-            image = [{"type": "image_url", "image_url": {"url": uri}} for uri in episode["uris"]]
-            messages: list[Any] = [{"role": "user", "content": [image[0]]}]
-            for number, direction in enumerate(_MOVES):
-                reply = json.dumps({"action": "move", "direction": direction, "thought": "x" * 300})
-                messages.append({"role": "assistant", "content": reply})
-                messages.append({"role": "user", "content": [image[number + 1]]})
-            answer = json.dumps({"action": "answer", "value": episode["label"]})
-            messages.append({"role": "assistant", "content": answer})
-            record = {"messages": messages, "label": episode["label"], "digit_indices": [episode["index"]]}
-            file.write(json.dumps(record | {"episode_id": episode["id"]}) + "\n")
-
-
-def eval_speed(path: Path, count: int) -> None:
-    """Against Inspect's reader: ours to samples, which is the same work, and to canonical records."""
+def eval_speed(path: Path, recorded: bool) -> None:
+    """Against Inspect's reader: ours to samples, which is the same work, and to canonical episodes."""
     from inspect_ai.log import read_eval_log
 
-    def samples() -> int:
-        with path.open("rb") as file:
-            archive = Archive(file)
-            return sum(
-                loads(archive.read(name)) is not None for name in archive.names() if "samples/" in name
-            )
-
-    theirs = best(lambda: read_eval_log(str(path)))
-    print(
-        f".eval, {count} samples, {path.stat().st_size / 1e6:.1f} MB: inspect_ai's read_eval_log {theirs:.2f} s"
+    bundle = file_bundle(path)
+    read = [item for item in adapter("inspect").read(bundle, embedded()) if isinstance(item, Episode)]
+    assert all(episode.windows() and episode.canvas for episode in read)
+    works = (
+        lambda: read_eval_log(str(path)),
+        lambda: samples(path),
+        lambda: consume("inspect", bundle),
     )
-    for what, work in (
-        ("to samples", samples),
-        (
-            "to canonical records, pictures and windows included",
-            lambda: consume("inspect", file_bundle(path)),
-        ),
-    ):
-        ours = best(work)
-        print(f"  ours {what}: {ours:.2f} s, {theirs / ours:.1f} times as fast")
+    theirs, raw, canonical = in_turns(works)
+    size = path.stat().st_size / 1e6
+    print(f".eval, {len(read)} samples, {size:.1f} MB: read_eval_log {theirs:.2f} s; target 5 times as fast")
+    kind = "positions recorded" if recorded else "positions recovered from the pictures"
+    for what, ours in (("samples", raw), (f"canonical episodes, {kind}", canonical)):
+        print(f"  {what}: {ours:.3f} s, {theirs / ours:.1f} times as fast")
 
 
 def peak_memory(name: str, path: Path) -> float:
@@ -196,10 +133,22 @@ def peak_memory(name: str, path: Path) -> float:
     return float(out.stdout)
 
 
+def memory(folder: Path, log: Path, sizes: Sequence[int]) -> None:
+    """Peak memory at growing sizes of one kind of file; the target is that it does not grow."""
+    for name, suffix, grow in (("inspect", "eval", grow_eval), ("openai", "jsonl", grow_jsonl)):
+        path, figures = folder / f"grown.{suffix}", []
+        for size in sizes:
+            episodes = grow(log, path, size * 1_000_000)
+            peak = peak_memory(name, path)
+            figures.append(f"{path.stat().st_size / 1e6:.0f} MB, {episodes} episodes: {peak:.0f} MB")
+        print(f".{suffix}, peak memory: {'; '.join(figures)}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=Path, help="folder with unpacked official run folders")
-    parser.add_argument("--sizes", type=int, nargs=2, default=[200, 1000], help="episodes in the two files")
+    parser.add_argument("--episodes", type=int, default=40, help="episodes of the real evaluations")
+    parser.add_argument("--sizes", type=int, nargs="*", default=[20, 200], help="MB of the growing files")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
@@ -208,14 +157,14 @@ def main() -> None:
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    if arguments.runs:
-        run_folders(arguments.runs)
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            unpack_sample(Path(folder))
-            run_folders(Path(folder))
     with tempfile.TemporaryDirectory() as folder:
-        logs(Path(folder), arguments.sizes)
+        if not arguments.runs:
+            unpack_sample(Path(folder))
+        run_folders(arguments.runs or Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        for recorded in (True, False):
+            eval_speed(evaluate(Path(folder), arguments.episodes, 8, recorded), recorded)
+        memory(Path(folder), evaluate(Path(folder), 10, _LONG, True), arguments.sizes)
 
 
 def unpack_sample(folder: Path) -> None:
@@ -223,19 +172,6 @@ def unpack_sample(folder: Path) -> None:
 
     with (files("mnistpro_replay.traces.adapters.mnistpro") / "sample.zip").open("rb") as file:
         zipfile.ZipFile(file).extractall(folder)
-
-
-def logs(folder: Path, sizes: list[int]) -> None:
-    for name, suffix, write in (("inspect", "eval", write_eval), ("openai", "jsonl", write_jsonl)):
-        peaks = []
-        for count in sizes:
-            path = folder / f"{count}.{suffix}"
-            write(path, count)
-            peaks.append(peak_memory(name, path))
-        if name == "inspect":
-            eval_speed(folder / f"{sizes[0]}.eval", sizes[0])
-        figures = ", ".join(f"{n} episodes {peak:.0f} MB" for n, peak in zip(sizes, peaks, strict=True))
-        print(f".{suffix}: peak memory {figures}")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from ...schemas import DIRECTIONS
@@ -57,10 +58,9 @@ def from_call(call: Call) -> Action:
     >>> from_call(Call("mcp__activeglimpse__move", {"direction": "Up"})).value
     'up'
     """
-    name = _PREFIX.sub("", call.name.lower())
+    name, kind = _known(call.name)
     raw = call.raw if call.raw is not None else dumps(call.arguments)
     given = call.arguments if isinstance(call.arguments, dict) else {}
-    kind = _kind(name)
     if kind in ("move", "answer") and call.arguments is None and call.error:
         return Action("invalid", None, raw)
     thought = as_text(given.get("thought"))
@@ -73,6 +73,13 @@ def from_call(call: Call) -> Action:
         value = next((given[key] for key in _ANSWER_KEYS if key in given), only)
         return Action("answer", value, raw, thought, given.get("spatial_map"))
     return Action(kind, None, raw)
+
+
+@lru_cache(maxsize=1024)
+def _known(tool: str) -> tuple[str, Kind]:
+    """A tool's name without prefixes, and what it does."""
+    name = _PREFIX.sub("", tool.lower())
+    return name, _kind(name)
 
 
 def _kind(name: str) -> Kind:

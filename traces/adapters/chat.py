@@ -43,11 +43,12 @@ def read_message(raw: Any, open_file: Opener | None = None) -> Message:
     if "role" not in raw and "type" in raw:
         return _read_item(raw, open_file)
     message = Message(_ROLES.get(str(raw.get("role")), "user"), source_id=as_text(raw.get("id")))
-    message.thought = as_text(raw.get("reasoning_content")) or as_text(raw.get("reasoning")) or None
+    message.thought = as_text(raw.get("reasoning_content") or raw.get("reasoning")) or None
     message.facts = raw.get("metadata") or {}
     message.time = read_time(raw.get("timestamp") or raw.get("created_at"))
     read_content(message, raw.get("content"), open_file)
-    read_content(message, raw.get("refusal"), open_file)
+    if "refusal" in raw:
+        read_content(message, raw["refusal"], open_file)
     for call in raw.get("tool_calls") or [raw.get("function_call")]:
         if isinstance(call, dict):
             message.calls.append(read_call(call))

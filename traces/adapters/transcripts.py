@@ -131,11 +131,11 @@ def exclusive_usage(usage: Any) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     return Usage(
-        tokens_input=_count(usage, "input_tokens"),
+        tokens_input=whole(usage.get("input_tokens")),
         tokens_cache_read=_count(usage, "cache_read_input_tokens", "input_tokens_cache_read"),
         tokens_cache_write=_count(usage, "cache_creation_input_tokens", "input_tokens_cache_write"),
-        tokens_output=_count(usage, "output_tokens"),
-        tokens_reasoning=_count(usage, "reasoning_tokens"),
+        tokens_output=whole(usage.get("output_tokens")),
+        tokens_reasoning=whole(usage.get("reasoning_tokens")),
         cost=finite(_first(usage, "total_cost", "cost")),
     )
 

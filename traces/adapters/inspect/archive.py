@@ -6,7 +6,6 @@ import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
 from typing import BinaryIO
 
 from ....schemas.extras import require
@@ -70,11 +69,4 @@ def _inflate(data: bytes, method: int, name: str) -> bytes:
         raise zipfile.BadZipFile(f"{name}: compression method {method}")
     zstandard = require("zstandard", "inspect")
     # A member may be several frames, one after another.
-    return b"".join(_frames(zstandard, data))
-
-
-def _frames(zstandard, data: bytes) -> Iterator[bytes]:
-    while data:
-        decompressor = zstandard.ZstdDecompressor().decompressobj()
-        yield decompressor.decompress(data)
-        data = decompressor.unused_data
+    return zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True).readall()

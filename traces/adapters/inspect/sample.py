@@ -17,6 +17,7 @@ from ..threads import Exchange, Thread, mark
 from ..transcripts import beside, exclusive_usage
 
 _REFERENCES = ("attachment://", "tc://")
+_CARRIERS = ("content", "tool_calls")
 _NESTED = (str, dict, list)
 _CORRECT: dict[Any, bool] = {"C": True, "I": False, "N": False, True: True, False: False}
 
@@ -139,7 +140,9 @@ class _Sample:
                 _add_call(message, event)
 
     def _message(self, raw: Any) -> Message:
-        return read_message(self._resolve(raw), self.open_file)
+        if isinstance(raw, dict):
+            raw = raw | {name: self._resolve(raw[name]) for name in _CARRIERS if name in raw}
+        return read_message(raw, self.open_file)
 
     def _resolve(self, value: Any) -> Any:
         """The value with attachments put back in; what has none is handed back as it is."""
