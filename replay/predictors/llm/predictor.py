@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ....schemas import PredictorInput, Reading
 from ....traces.models import Limits, ModelSpec, Prompts
@@ -28,7 +30,8 @@ class LLM:
         MissingExtra: without the extra `llm`.
     """
 
-    representations = tuple(REPRESENTATIONS)
+    settings: Mapping[str, Any]
+    representations: Sequence[str] = tuple(REPRESENTATIONS)
 
     def __init__(
         self,
