@@ -166,24 +166,28 @@ def _place_start(draft: Draft, frames: Frames, geometry: Geometry | None, canvas
     """Fill the start; returns whether only the picture says where it is."""
     episode, given = draft.episode, draft.facts.get("start")
     recorded: Point | None = episode.start or (tuple(given) if given else None)
-    by_rule = start_window(canvas, geometry) if geometry and canvas is not None else None
-    if recorded is not None and recorded == by_rule:
+    if recorded is not None and recorded == _start_by_rule(canvas, geometry):
         episode.start = recorded
         return False
     episode.start, by_picture = _agree(draft, frames, recorded, episode.start_image, geometry, "the start")
     if episode.start is None:
-        guessed = None if by_rule else frames.guess(episode.start_image)
-        episode.start = guessed.position if guessed else by_rule
+        episode.start = _start_by_rule(canvas, geometry)
+    if episode.start is None and (guessed := frames.guess(episode.start_image)):
+        episode.start = guessed.position
     return by_picture
+
+
+def _start_by_rule(canvas: np.ndarray | None, geometry: Geometry | None) -> Point | None:
+    return start_window(canvas, geometry) if geometry and canvas is not None else None
 
 
 def _place(
     step: Step, at: Point | None, draft: Draft, frames: Frames, geometry: Geometry | None
 ) -> tuple[Point | None, bool]:
     """Fill the window after a move; returns where the next one starts, and whether only the picture says so."""
-    known = at is not None and geometry is not None and step.direction in DIRECTIONS
-    reached, clipped = geometry.move(at, step.direction) if known else (None, None)
-    by_picture = False
+    reached, clipped, by_picture = None, None, False
+    if at is not None and geometry is not None and step.direction in DIRECTIONS:
+        reached, clipped = geometry.move(at, step.direction)
     if reached is None or step.window_after != reached:
         where, problems = f"step {step.step}", len(draft.problems)
         step.window_after, by_picture = _agree(draft, frames, step.window_after, step.image, geometry, where)

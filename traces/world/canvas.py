@@ -41,7 +41,7 @@ def start_window(canvas: np.ndarray, geometry: Geometry, seed: int | None = None
     A canvas without strokes is looked at in its middle.
     """
     if seed is None:
-        seed = int(hashlib.md5(np.ascontiguousarray(canvas)).hexdigest(), 16) % _SEED_RANGE
+        seed = int(hashlib.md5(np.ascontiguousarray(canvas).data).hexdigest(), 16) % _SEED_RANGE
     strokes = canvas == 0
     until = np.count_nonzero(strokes, axis=1).cumsum()
     if not until[-1]:
@@ -88,7 +88,7 @@ def offline_canvas(
 def pixel_hash(pixels: np.ndarray) -> str:
     """sha256 over shape and pixels: the name of a canvas, however it is encoded."""
     digest = hashlib.sha256(f"{pixels.shape}".encode())
-    digest.update(np.ascontiguousarray(pixels))
+    digest.update(np.ascontiguousarray(pixels).data)
     return digest.hexdigest()
 
 
@@ -111,7 +111,7 @@ def _grey_png(pixels: np.ndarray) -> bytes:
     rows = np.zeros((pixels.shape[0], pixels.shape[1] + 1), np.uint8)
     rows[:, 1:] = pixels
     header = struct.pack(">2I5B", pixels.shape[1], pixels.shape[0], 8, 0, 0, 0, 0)
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 1)), (b"IEND", b""))
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.data, 1)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
         for name, data in chunks

@@ -5,10 +5,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from scripted import assert_same, collect, read
+from scripted import assert_same, canonical, collect, read
 
 from mnistpro_replay.schemas import extras
 from mnistpro_replay.traces.adapters import MemoryBundle, adapter
+from mnistpro_replay.traces.adapters.inspect.archive import Archive
 from mnistpro_replay.traces.ingest import ingest
 from mnistpro_replay.traces.store import Store
 from mnistpro_replay.traces.world import embedded
@@ -93,6 +94,59 @@ def test_real_writer(ten, tmp_path, suffix):
     result = read(path, "inspect")
     assert_same(result, ten)
     assert result.episode("ep0").step_texts[0].thought == "plan 0\nI go."
+
+
+@pytest.fixture
+def chunked(ten, tmp_path):
+    """The tool-using samples in chunks of three messages, by Inspect's own converter."""
+    pytest.importorskip("inspect_ai")
+    convert = pytest.importorskip("inspect_ai.log._recorders.chunked").convert_eval_logs_to_chunked
+    from inspect_ai.log import write_eval_log
+    from inspect_logs import tool_log
+
+    write_eval_log(tool_log(ten), str(tmp_path / "log.eval"))
+    convert(str(tmp_path / "log.eval"), str(tmp_path / "out"), chunk_size=3, attachments_chunk_bytes=4000)
+    return tmp_path / "out" / "log.eval"
+
+
+def test_samples_in_chunks(ten, chunked):
+    result = read(chunked, "inspect")
+    assert_same(result, ten)
+    assert result.episode("ep0").step_texts[0].thought == "plan 0\nI go."
+    assert result.episode("ep0").success is True and result.codes() == {"windows_recovered"}
+
+
+def test_real_evaluation_in_chunks(ten, tmp_path):
+    """Model events in chunks say as much as events in one piece."""
+    pytest.importorskip("inspect_ai")
+    convert = pytest.importorskip("inspect_ai.log._recorders.chunked").convert_eval_logs_to_chunked
+    from inspect_logs import evaluate
+
+    path = evaluate(ten, tmp_path)
+    convert(str(path), str(tmp_path / "out"), chunk_size=4, attachments_chunk_bytes=4000)
+    whole, parts = read(path, "inspect").episodes, read(tmp_path / "out" / path.name, "inspect").episodes
+    for step in (step for episode in [*whole, *parts] for step in episode.steps):
+        # The converter keeps equal messages once, so that they have one id.
+        step.source_step = None
+    assert parts == whole and whole[1].tokens_input == 80
+
+
+@pytest.mark.parametrize("lost", ["messages/3.json", "attachments/1.json", "sample.json"])
+def test_lost_chunk(ten, chunked, lost):
+    """What one sample lost harms no other, and what is left of it keeps its place."""
+    buffer, whole = io.BytesIO(), Archive(chunked.open("rb"))
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in whole.names():
+            if name != f"samples/ep1_epoch_1/{lost}":
+                archive.writestr(name, whole.read(name))
+    result = read(buffer.getvalue(), "inspect", "log.eval")
+    assert len(result.episodes) == (9 if lost == "sample.json" else 10)
+    others = [script for script in ten if script.id != "ep1"]
+    for script in others:
+        assert canonical(result.episode(script.id)) == canonical(script.episode)
+    assert result.codes() - {"windows_recovered"}
+    if lost == "attachments/1.json":
+        assert canonical(result.episode("ep1"))["start"] == ten[1].start
 
 
 def test_json_under_another_name(ten):

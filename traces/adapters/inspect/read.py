@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from ....schemas import Diagnostic
@@ -16,9 +16,10 @@ from ..json_text import BadJson, as_text, loads
 from ..settle import Item, Runs
 from ..transcripts import drain, head, read_json, stem
 from .archive import Archive
+from .chunks import put_together, sample_members
 from .sample import read_sample
 
-VERSION = 1
+VERSION = 2
 
 _NEWEST = 3
 
@@ -114,14 +115,15 @@ class _ZipLog(_Log):
             self._read_header(archive)
             for name in archive.duplicates:
                 self.note("duplicate_record", "the sample was written again; the last one was taken", name)
-            names = archive.names()
-            for name in names:
-                if name.startswith("samples/") and name.count("/") == 1 and name.endswith(".json"):
-                    sample = self._member(archive, name)
-                    if isinstance(sample, dict):
-                        yield sample
-            if any(name.startswith("samples/") and name.count("/") > 1 for name in names):
-                self.note("not_supported", "samples in chunks (log version 3) are not read yet")
+            for member in sample_members(archive.names()):
+                if isinstance(member, str):
+                    sample = self._member(archive, member)
+                else:
+                    sample = put_together(member, partial(self._member, archive))
+                if isinstance(sample, dict):
+                    yield sample
+                elif sample is not None or not isinstance(member, str):
+                    self.note("record_skipped", "a sample that is no object, or without its shell")
 
     def _read_header(self, archive: Archive) -> None:
         if "header.json" in archive.names():

@@ -128,7 +128,7 @@ class _Sample:
 
     def _add_calls(self, messages: list[Message], events: list[Mapping[str, Any]]) -> None:
         """Usage and times of the model calls go to the replies that they made; failed calls before them are retries."""
-        by_id = {message.source_id: message for message in messages if message.role == "assistant"}
+        by_id = _replies_by_id([message for message in messages if message.role == "assistant"], events)
         failed: list[str] = []
         for event in events:
             raw = _output_message(event)
@@ -179,6 +179,18 @@ def _output_message(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
     choices = output.get("choices") if isinstance(output, dict) else None
     message = choices[0].get("message") if choices and isinstance(choices[0], dict) else None
     return message if isinstance(message, dict) else None
+
+
+def _replies_by_id(replies: list[Message], events: list[Mapping[str, Any]]) -> dict[str | None, Message]:
+    """Replies by the id that the model's output has in the events."""
+    by_id = {message.source_id: message for message in replies}
+    if len(by_id) == len(replies):
+        return by_id
+    # Chunked samples keep equal replies once, under one id: then they are told apart by their order.
+    outputs = [raw for event in events if (raw := _output_message(event)) and not event.get("error")]
+    if len(outputs) != len(replies):
+        return by_id
+    return {as_text(raw.get("id")): message for raw, message in zip(outputs, replies, strict=True)}
 
 
 def _add_call(message: Message, event: Mapping[str, Any]) -> None:
