@@ -37,6 +37,7 @@ class BatchServer(FakeServer):
     ) -> None:
         super().__init__(*args, **more)
         self.spoilt, self.loses, self.ended = spoilt or {}, loses, False
+        self.expired = False  # ends without any request run
         self.jobs: list[Job] = []
         self.files: dict[str, bytes] = {}
 
@@ -74,7 +75,7 @@ class BatchServer(FakeServer):
         """Lines of results, the last request first."""
         lines = []
         for place, (custom_id, body) in reversed(list(enumerate(job.items))):
-            fate = self.spoilt.get(place, "")
+            fate = "expired" if self.expired else self.spoilt.get(place, "")
             if fate != "missing":
                 answer = WRITE[job.wire](self.reply(READ[job.wire](body, "models/fake:")))
                 lines.append(json.dumps(_RESULT[job.wire](custom_id, answer, fate)))
@@ -132,9 +133,9 @@ async def _delete(server: BatchServer, raw: bytes, name: str) -> bytes:
 def _openai_shown(server: BatchServer, job: Job) -> dict[str, Any]:
     counts = {"total": len(job.items), "completed": len(job.items) if server.ended else 1, "failed": 0}
     shown = {"id": job.id, "object": "batch", "endpoint": "/v1/responses", "completion_window": "24h"}
-    status = "completed" if server.ended else "in_progress"
+    status = "expired" if server.expired else "completed" if server.ended else "in_progress"
     shown |= {"input_file_id": job.source, "status": status, "created_at": int(job.created)}
-    return {**shown, "request_counts": counts, "output_file_id": job.id if server.ended else None}
+    return {**shown, "request_counts": counts, "output_file_id": job.id if status == "completed" else None}
 
 
 def _openai_result(custom_id: str, answer: dict[str, Any], fate: str) -> dict[str, Any]:
@@ -220,7 +221,9 @@ def _google_shown(server: BatchServer, job: Job) -> dict[str, Any]:
         "state": state,
         "createTime": datetime.fromtimestamp(job.created, UTC).isoformat(),
     }
-    if server.ended:
+    if server.expired:
+        metadata["state"] = "BATCH_STATE_EXPIRED"
+    elif server.ended:
         metadata["output"] = {"responsesFile": f"files/{job.id}"}
     return {"name": f"batches/{job.id}", "metadata": metadata}
 
