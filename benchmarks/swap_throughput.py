@@ -20,8 +20,9 @@ from pathlib import Path
 import numpy as np
 import openai
 
+from mnistpro_replay.replay.plan import Plan, plan_for
 from mnistpro_replay.replay.predictors.llm.predictor import LLM
-from mnistpro_replay.replay.swap import Plan, plan_for, swap
+from mnistpro_replay.replay.swap import swap
 from mnistpro_replay.traces.models import ModelSpec
 from mnistpro_replay.traces.runner.record import record
 from mnistpro_replay.traces.runner.run import Plan as Run

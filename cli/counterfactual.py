@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..replay.counterfactual import Alternative
-    from ..replay.swap import Source
+    from ..replay.plan import Source
     from ..schemas import Evidence, Predictor
     from ..traces.store import Store
 
@@ -42,7 +42,7 @@ def counterfactual(
         raise UsageError(f"--stop-at takes sufficient or a glimpse number from 0, not {stop!r}")
     from ..analysis.stopping_tables import counterfactual_rows
     from ..analysis.tables import plain
-    from ..replay.swap import load_source
+    from ..replay.plan import load_source
 
     mode, reader, store = evidence_mode(evidence), get_predictor(predictor), open_store_for(traces or [])
     _check_policy(extend or policy)

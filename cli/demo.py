@@ -111,8 +111,9 @@ def _canvases(store: Store, names: list[str], out: Path) -> int:
 
 def _swap(store: Store, names: list[str]) -> tuple[list[dict[str, Any]], dict[str, list[Pair]]]:
     from ..analysis.paired import paired_table
+    from ..replay.plan import plan_for
     from ..replay.predictors import load
-    from ..replay.swap import plan_for, swap
+    from ..replay.swap import swap
     from ..schemas.extras import MissingExtra
     from .context import percent, show_table
     from .replay import p_text

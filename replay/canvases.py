@@ -9,8 +9,8 @@ from pathlib import Path
 from ..schemas import Evidence
 from ..traces.store import Store
 from ..traces.world import to_png
+from .plan import At, load_source, make_plan
 from .representations import representation
-from .swap import At, load_source, make_plan
 
 
 def write_canvases(

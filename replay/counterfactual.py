@@ -18,8 +18,9 @@ from ..traces.episodes import finish
 from ..traces.runner.policies import Hidden, make
 from ..traces.runner.policies.base import follow
 from ..traces.store import Store
+from .plan import Plan, Source, Task, make_plan
 from .representations import representation
-from .swap import Pair, Plan, Source, Task, make_plan, swap
+from .swap import Pair, swap
 
 SUFFICIENT = 0.9
 """Confidence from which evidence counts as sufficient (design, `sufficient`)."""

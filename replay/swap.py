@@ -6,66 +6,30 @@ was received is never asked for again, whatever happens to this process.
 
 from __future__ import annotations
 
-import asyncio
 import math
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 import polars as pl
 
 from ..schemas import (
-    Episode,
-    Evidence,
-    Geometry,
     InputRow,
     PredictionRow,
     Predictor,
-    PredictorInput,
     Reading,
-    Run,
     StopAsking,
 )
 from ..schemas.records import Usage
 from ..traces.arrow import to_arrow
 from ..traces.journal import Journal
 from ..traces.store import Store
-from .representations import Frozen, Representation, representation
-
-At = Literal["last", "each"] | int
-"""Which shown glimpse ends the evidence: the last one, each in turn, or one by number."""
-
-_CHUNK = 256
-
-
-class Source(NamedTuple):
-    """Episodes of one run, ready to be replayed."""
-
-    run: Run
-    ingest_id: str
-    episodes: list[Episode]
-    canvases: dict[str, np.ndarray]
-
-
-class Task(NamedTuple):
-    """One reading to be made: evidence of an episode up to a shown glimpse."""
-
-    source: Source
-    episode: Episode
-    glimpse: int
-    representation: Representation
-    evidence: Evidence
-    input_hash: str
-
-    def input(self) -> PredictorInput:
-        """The predictor input, built anew (a plan over many episodes does not fit in memory)."""
-        return _build(self.source, self.episode, self.glimpse, self.representation, self.evidence)
+from .ask import Asker, Timed, ask
+from .plan import Plan, Task
 
 
 class Pair(NamedTuple):
@@ -83,23 +47,6 @@ class Pair(NamedTuple):
 
 
 @dataclass
-class Plan:
-    """Readings to be made, and why some cannot be.
-
-    `hypothetical` marks evidence that no agent was shown: its inputs are not remembered as those of the
-        episodes.
-    """
-
-    tasks: list[Task] = field(default_factory=list)
-    not_applicable: Counter[str] = field(default_factory=Counter)
-    hypothetical: bool = False
-
-    def distinct(self) -> dict[str, Task]:
-        """One task for each distinct input."""
-        return {task.input_hash: task for task in reversed(self.tasks)}
-
-
-@dataclass
 class Outcome:
     """What a swap did; `stopped` says why it ended early, where it did."""
 
@@ -114,84 +61,6 @@ class Outcome:
     not_applicable: Counter[str] = field(default_factory=Counter)
 
 
-def load_source(store: Store, run: str, ids: Sequence[str] | None = None, *, texts: bool = False) -> Source:
-    """Episodes of a run with their canvases; StoreError for an unknown run."""
-    row = store.run_row(run)
-    episodes = store.episodes(run, ids, texts=texts)
-    canvases = store.canvases(episode.canvas for episode in episodes if episode.canvas)
-    return Source(store.run(run), row["ingest_id"], episodes, canvases)
-
-
-def _build(
-    source: Source, episode: Episode, glimpse: int, form: Representation, evidence: Evidence
-) -> PredictorInput:
-    geometry = source.run.geometry()
-    assert geometry is not None and episode.canvas is not None
-    windows = (episode.windows() or [])[: glimpse + 1]
-    return form.input(Frozen(episode, source.canvases[episode.canvas], geometry, windows, evidence))
-
-
-def make_plan(
-    sources: Iterable[Source], form: Representation, evidence: Evidence, at: At, *, supported: Sequence[str]
-) -> Plan:
-    """Readings of `form` that the episodes allow.
-
-    Args:
-        sources: runs with their episodes.
-        form: representation.
-        evidence: which pixels of a glimpse count as seen.
-        at: which glimpse ends the evidence.
-        supported: representations that the predictor reads.
-
-    Raises:
-        ValueError: where the predictor does not read this representation.
-    """
-    if form.name not in supported:
-        raise ValueError(f"this predictor reads {', '.join(supported)}, not {form.name}")
-    plan = Plan()
-    for source in sources:
-        geometry = source.run.geometry()
-        for episode in source.episodes:
-            reason = _obstacle(source, episode, geometry, form)
-            if reason:
-                plan.not_applicable[reason] += 1
-                continue
-            for glimpse in _glimpses(episode, form, at):
-                item = _build(source, episode, glimpse, form, evidence)
-                plan.tasks.append(Task(source, episode, glimpse, form, evidence, item.hash))
-            if isinstance(at, int) and not form.whole and at >= len(episode.windows() or []):
-                plan.not_applicable["too_short"] += 1
-    return plan
-
-
-def _obstacle(
-    source: Source, episode: Episode, geometry: Geometry | None, form: Representation
-) -> str | None:
-    if geometry is None:
-        return "geometry_unknown"
-    if episode.canvas not in source.canvases:
-        return "canvas_unknown"
-    if form.whole:
-        return None
-    windows = episode.windows()
-    if windows is None:
-        return (episode.reasons or {}).get("glimpses", "no_glimpses")
-    if form.needs_texts and not episode.step_texts:
-        return "not_recorded"
-    return None
-
-
-def _glimpses(episode: Episode, form: Representation, at: At) -> Iterable[int]:
-    if form.whole:
-        return (-1,)
-    count = len(episode.windows() or [])
-    if at == "each":
-        return range(count)
-    if at == "last":
-        return (count - 1,)
-    return (at,) if at < count else ()
-
-
 def swap(
     store: Store,
     plan: Plan,
@@ -200,6 +69,7 @@ def swap(
     concurrency: int | None = None,
     fresh: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    asker: Asker = ask,
 ) -> Outcome:
     """Carry out a plan with one predictor.
 
@@ -213,6 +83,7 @@ def swap(
         concurrency: readings under way at once; the predictor's own figure by default.
         fresh: ask again even where a reply is there.
         progress: called with the calls made and to be made.
+        asker: how what is not in the cache is asked for.
 
     Raises:
         BlockingIOError: where another process asks the same predictor for this store.
@@ -225,12 +96,13 @@ def swap(
         pending = [task for key, task in distinct.items() if key not in known]
         outcome.cached = len(distinct) - len(pending)
         for done, (task, reply) in enumerate(
-            _ask(predictor, pending, concurrency or predictor.concurrency), 1
+            asker(predictor, pending, concurrency or predictor.concurrency), 1
         ):
             if isinstance(reply.reply, StopAsking):
                 outcome.stopped = str(reply.reply)
                 continue
-            row = _row(task, predictor, reply)
+            n_panels = task.source.run.n_panels or 1
+            row = prediction_row(task.input_hash, task.representation.key, n_panels, predictor, reply)
             outcome.predictor_calls += 1
             if row.error is None:
                 journal.append(_journal_line(row))
@@ -261,97 +133,6 @@ def estimate(store: Store, plan: Plan, predictor: Predictor, *, fresh: bool = Fa
     return outcome
 
 
-class _Timed(NamedTuple):
-    reply: Reading | Exception
-    latency: float
-
-
-def _ask(predictor: Predictor, tasks: list[Task], concurrency: int) -> Iterator[tuple[Task, _Timed]]:
-    """Ask for each task; replies come as they are received, failures as exceptions."""
-    if hasattr(predictor, "predict_async"):
-        yield from _ask_async(predictor, tasks, concurrency)
-    elif hasattr(predictor, "predict_batch"):
-        yield from _ask_batches(predictor, tasks)
-    elif concurrency <= 1:
-        for task in tasks:
-            yield task, _timed(predictor, task.input())
-    else:
-        yield from _ask_threads(predictor, tasks, concurrency)
-
-
-def _timed(predictor: Predictor, item: PredictorInput) -> _Timed:
-    begun = time.perf_counter()
-    try:
-        reply: Reading | Exception = predictor.predict(item)
-    except Exception as error:
-        reply = error
-    return _Timed(reply, time.perf_counter() - begun)
-
-
-def _ask_threads(predictor: Predictor, tasks: list[Task], concurrency: int) -> Iterator[tuple[Task, _Timed]]:
-    with ThreadPoolExecutor(concurrency) as pool:
-        futures = {pool.submit(lambda t=task: _timed(predictor, t.input())): task for task in tasks}
-        try:
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        finally:
-            for future in futures:
-                future.cancel()
-
-
-def _ask_batches(predictor: Any, tasks: list[Task]) -> Iterator[tuple[Task, _Timed]]:
-    for at in range(0, len(tasks), _CHUNK):
-        chunk = tasks[at : at + _CHUNK]
-        items = [task.input() for task in chunk]
-        begun = time.perf_counter()
-        try:
-            replies = predictor.predict_batch(items)
-            if len(replies) != len(items):
-                raise ValueError(f"{len(replies)} replies for {len(items)} inputs")
-        except Exception:
-            yield from ((task, _timed(predictor, item)) for task, item in zip(chunk, items, strict=True))
-            continue
-        latency = (time.perf_counter() - begun) / len(items)
-        yield from ((task, _Timed(reply, latency)) for task, reply in zip(chunk, replies, strict=True))
-
-
-def _ask_async(predictor: Any, tasks: list[Task], concurrency: int) -> Iterator[tuple[Task, _Timed]]:
-    """Drive an event loop from here, so that each reply is journalled before the next is waited for."""
-
-    async def one(task: Task) -> tuple[Task, _Timed]:
-        begun = time.perf_counter()
-        try:
-            reply: Reading | Exception = await predictor.predict_async(task.input())
-        except Exception as error:
-            reply = error
-        return task, _Timed(reply, time.perf_counter() - begun)
-
-    with asyncio.Runner() as runner:
-        loop, waiting, queue = runner.get_loop(), set(), iter(tasks)
-        try:
-            while True:
-                for task in queue:
-                    waiting.add(loop.create_task(one(task)))
-                    if len(waiting) >= concurrency:
-                        break
-                if not waiting:
-                    return
-                # Not `runner.run`: its handling of signals takes longer than a reply where many tasks wait.
-                done, waiting = loop.run_until_complete(_first(waiting))
-                for finished in done:
-                    task, timed = finished.result()
-                    if isinstance(timed.reply, StopAsking):
-                        queue = iter(())
-                    yield task, timed
-        finally:
-            for task in waiting:
-                task.cancel()
-
-
-async def _first(waiting: set[asyncio.Task[Any]]) -> tuple[set[asyncio.Task[Any]], set[asyncio.Task[Any]]]:
-    return await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-
-
 def check(reply: Reading, n_panels: int) -> str | None:
     """What is wrong with a reply: an answer that is not one digit a panel, or probabilities that are none."""
     if reply.answer is not None and not (
@@ -371,9 +152,19 @@ def check(reply: Reading, n_panels: int) -> str | None:
     return None
 
 
-def _row(task: Task, predictor: Predictor, timed: _Timed) -> PredictionRow:
+def prediction_row(
+    input_hash: str, representation: str, n_panels: int, predictor: Predictor, timed: Timed
+) -> PredictionRow:
+    """What is stored of a reply to an input, or of what was raised instead.
+
+    Args:
+        input_hash: which input.
+        representation: its form, as `name@version`.
+        n_panels: digits to be read.
+        predictor: who was asked.
+        timed: the reply.
+    """
     reply, error = timed.reply, None
-    n_panels = task.source.run.n_panels or 1
     if isinstance(reply, Exception):
         error = f"{type(reply).__name__}: {reply}"
         reply = Reading(None)
@@ -381,8 +172,8 @@ def _row(task: Task, predictor: Predictor, timed: _Timed) -> PredictionRow:
         error = check(reply, n_panels)
     answered = reply.parse_status or ("ok" if reply.answer is not None else "no_answer")
     row = PredictionRow(
-        input_hash=task.input_hash,
-        representation=task.representation.key,
+        input_hash=input_hash,
+        representation=representation,
         predictor=predictor.name,
         predictor_version=predictor.version,
         prompt_hash=predictor.prompt_hash,
@@ -463,24 +254,3 @@ def _remember_inputs(store: Store, plan: Plan) -> None:
             new.setdefault(task.source.ingest_id, []).append(row)
     for ingest_id, rows in new.items():
         store.append("inputs", rows, ingest_id=ingest_id)
-
-
-def plan_for(
-    store: Store,
-    selections: Iterable[tuple[str, Sequence[str] | None]],
-    predictor: Predictor,
-    *,
-    form: str = "canvas",
-    evidence: Evidence = "window",
-    at: At = "last",
-) -> Plan:
-    """The plan over runs of the store, each with the ids of its episodes or None for all.
-
-    Raises:
-        KeyError: for an unknown representation.
-        ValueError: where the predictor does not read it.
-        StoreError: for an unknown run.
-    """
-    chosen = representation(form)
-    sources = [load_source(store, run, ids, texts=chosen.needs_texts) for run, ids in selections]
-    return make_plan(sources, chosen, evidence, at, supported=predictor.representations)

@@ -25,8 +25,9 @@ from werkzeug.serving import make_server
 from mnistpro_replay.analysis.metrics import ensure
 from mnistpro_replay.dashboard.app import create_app
 from mnistpro_replay.dashboard.source import Source
+from mnistpro_replay.replay.plan import plan_for
 from mnistpro_replay.replay.predictors import load
-from mnistpro_replay.replay.swap import plan_for, swap
+from mnistpro_replay.replay.swap import swap
 from mnistpro_replay.traces.ingest import ingest
 from mnistpro_replay.traces.runner.record import record
 from mnistpro_replay.traces.runner.run import Plan

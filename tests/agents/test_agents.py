@@ -14,7 +14,8 @@ import polars as pl
 import pytest
 from fake_server import KEY, FakeServer, Received, spec
 
-from mnistpro_replay.replay.swap import plan_for, swap
+from mnistpro_replay.replay.plan import plan_for
+from mnistpro_replay.replay.swap import swap
 from mnistpro_replay.replay.verify import verify
 from mnistpro_replay.schemas import StopAsking
 from mnistpro_replay.traces.journal import Journal

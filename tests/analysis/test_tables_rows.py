@@ -22,7 +22,8 @@ from mnistpro_replay.analysis.database import Database
 from mnistpro_replay.analysis.measures import measured, with_averages
 from mnistpro_replay.analysis.paper import model_of, published_results, read_csv
 from mnistpro_replay.analysis.tables import TABLES, Options, plain
-from mnistpro_replay.replay.swap import Outcome, plan_for, swap
+from mnistpro_replay.replay.plan import plan_for
+from mnistpro_replay.replay.swap import Outcome, swap
 from mnistpro_replay.schemas import PredictorInput, Reading
 from mnistpro_replay.traces.store import Store
 

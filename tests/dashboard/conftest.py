@@ -15,8 +15,9 @@ from werkzeug.serving import make_server
 from mnistpro_replay.analysis.metrics import ensure
 from mnistpro_replay.dashboard.app import create_app
 from mnistpro_replay.dashboard.source import Source
+from mnistpro_replay.replay.plan import plan_for
 from mnistpro_replay.replay.predictors import load
-from mnistpro_replay.replay.swap import plan_for, swap
+from mnistpro_replay.replay.swap import swap
 from mnistpro_replay.schemas import Attempt, Canvas, Episode, Run, Step, StepText
 from mnistpro_replay.traces.episodes import finish
 from mnistpro_replay.traces.ingest import ingest

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from fake_server import KEY, FakeServer, Received, spec
 
+from mnistpro_replay.replay.plan import load_source, plan_for
 from mnistpro_replay.replay.predictors.llm.predictor import LLM
 from mnistpro_replay.replay.representations import REPRESENTATIONS
-from mnistpro_replay.replay.swap import estimate, load_source, plan_for, swap
+from mnistpro_replay.replay.swap import estimate, swap
 from mnistpro_replay.schemas import PredictorInput
 from mnistpro_replay.traces.ingest import ingest
 from mnistpro_replay.traces.models import Limits, Prompts
@@ -144,7 +145,8 @@ KILLED = """
 import sys
 from mnistpro_replay.traces.models import ModelSpec
 from mnistpro_replay.replay.predictors.llm.predictor import LLM
-from mnistpro_replay.replay.swap import plan_for, swap
+from mnistpro_replay.replay.plan import plan_for
+from mnistpro_replay.replay.swap import swap
 from mnistpro_replay.traces.store import Store
 store = Store(sys.argv[1])
 names = {"name": "tested", "provider": "openai-compatible", "model": "m"}

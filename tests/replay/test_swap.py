@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from mnistpro_replay.analysis.paired import paired_table
+from mnistpro_replay.replay.plan import plan_for
 from mnistpro_replay.replay.representations import REPRESENTATIONS
-from mnistpro_replay.replay.swap import plan_for, swap
+from mnistpro_replay.replay.swap import swap
 from mnistpro_replay.schemas import PredictorInput, Reading
 from mnistpro_replay.traces.ingest import ingest
 from mnistpro_replay.traces.store import Store
@@ -184,7 +185,8 @@ def test_every_way_of_asking_gives_the_same(store: Store) -> None:
 SCRIPT = textwrap.dedent("""
     import sys, time
     from pathlib import Path
-    from mnistpro_replay.replay.swap import plan_for, swap
+    from mnistpro_replay.replay.plan import plan_for
+    from mnistpro_replay.replay.swap import swap
     from mnistpro_replay.schemas import Reading
     from mnistpro_replay.traces.store import Store
 
