@@ -97,6 +97,7 @@ class Client:
                 f"{spec.name}: the price of {spec.id} is not known; give price = [input, output] "
                 f"in [predictors.{spec.name}], or use --max-calls"
             )
+        self._unlisted: set[str | None] = set()
         self._stopped: StopAsking | None = None
         self._model: Model | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -200,10 +201,13 @@ class Client:
             return self.price(usage.input_tokens, usage.output_tokens)
         if usage.cost is not None:
             return float(usage.cost)
+        if response.model_name in self._unlisted:
+            return None
         # A reply may name a snapshot of the model that the list does not know.
         for named in (response, replace(response, model_name=self.spec.model)):
             with suppress(LookupError):
                 return float(named.cost().total_price)
+        self._unlisted.add(response.model_name)
         return None
 
     async def _cope(self, error: Exception, failed: list[str]) -> None:
