@@ -285,13 +285,13 @@ def cells(ink: np.ndarray, seen: np.ndarray, out: np.ndarray) -> int:
 @nb.njit(cache=True)
 def _geometry() -> tuple[int, int, int]:
     """Panels, window and stride of an episode: mostly the published ones."""
-    n = 1 + (np.random.random() < 0.3) + (np.random.random() < 0.05)
+    n = 1 + (np.random.random() < 0.2) + (np.random.random() < 0.05)
     u = np.random.random()
-    if u < 0.76:
+    if u < 0.80:
         return n, 64, 32
-    if u < 0.84:
+    if u < 0.87:
         return n, 32, 16
-    if u < 0.91:
+    if u < 0.93:
         return n, 128, 64
     w = np.random.randint(24, 161)
     return n, w, np.random.randint(max(8, w // 4), w + 1)
@@ -354,7 +354,7 @@ def batch(
             seen = np.zeros((PANEL, PANEL * n), dtype=np.bool_)
             x, y = start(canvas, w, np.random.random() < 0.05)
             policy, slip = _policy()
-            border = np.random.random() < 0.5
+            border = np.random.random() < 0.35
             look(canvas, wide_prior, seen, x, y, w, s, policy, slip, _glimpses(n, w, s, skew), border)
             for p in range(n):
                 part = slice(p * PANEL, (p + 1) * PANEL)
