@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .batch import Batch, Batches
 from .context import (
     OPTIONS,
     NotHeld,
@@ -25,7 +26,8 @@ from .context import (
 from .models import MaxCalls, MaxCost, PromptFolder, Rpm, Tpm, get_predictor, limits, model_tables, prompts
 
 if TYPE_CHECKING:
-    from ..replay.swap import At, Outcome
+    from ..replay.plan import At
+    from ..replay.swap import Outcome
     from ..schemas import Evidence
 
 Traces = Annotated[
@@ -138,10 +140,12 @@ def swap(
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
     prompt_folder: PromptFolder = None,
+    batch: Batch = False,
 ) -> None:
     """Let another predictor read the frozen evidence."""
     from ..analysis.paired import paired_table
-    from ..replay.swap import Outcome, estimate, plan_for
+    from ..replay.plan import plan_for
+    from ..replay.swap import Outcome, estimate
     from ..replay.swap import swap as run_swap
 
     mode, where = evidence_mode(evidence), glimpse_at(at)
@@ -150,27 +154,33 @@ def swap(
     total, rows = Outcome(), []
     allowed, texts = limits(rpm, tpm, max_calls, max_cost), prompts(prompt_folder)
     readers = [get_predictor(name, allowed, texts) for name in predictor]
+    batches = Batches(readers) if batch else None
     for name, reader in zip(predictor, readers, strict=True):
         for form in representation or ["canvas"]:
             try:
                 plan = plan_for(store, selections, reader, form=form, evidence=mode, at=where)
             except (KeyError, ValueError) as error:
                 raise UsageError(error.args[0]) from error
-            if dry_run:
-                _merge(total, estimate(store, plan, reader, fresh=fresh))
-                continue
-            with progress(f"{name} reads") as bar:
-                outcome = run_swap(
-                    store,
-                    plan,
-                    reader,
-                    concurrency=concurrency,
-                    fresh=fresh,
-                    progress=lambda done, of, bar=bar: bar.update(bar.task_ids[0], completed=done, total=of),
-                )
+            if batches:
+                outcome, ended = batches.step(store, plan, reader, fresh, dry_run)
+            elif dry_run:
+                outcome, ended = estimate(store, plan, reader, fresh=fresh), False
+            else:
+                with progress(f"{name} reads") as bar:
+                    outcome = run_swap(
+                        store,
+                        plan,
+                        reader,
+                        concurrency=concurrency,
+                        fresh=fresh,
+                        progress=lambda done, n, bar=bar: bar.update(
+                            bar.task_ids[0], completed=done, total=n
+                        ),
+                    )
+                ended = True
             _merge(total, outcome)
-            rows += paired_table(outcome.pairs, name)
-    _report_swap(total, rows, dry_run)
+            rows += paired_table(outcome.pairs, name) if ended else []
+    _report_swap(total, rows, dry_run, batches)
 
 
 def _merge(total: Outcome, outcome: Outcome) -> None:
@@ -185,12 +195,15 @@ def _merge(total: Outcome, outcome: Outcome) -> None:
         total.cost = (total.cost or 0.0) + outcome.cost
 
 
-def _report_swap(total: Outcome, rows: list[dict[str, Any]], dry_run: bool) -> None:
+def _report_swap(
+    total: Outcome, rows: list[dict[str, Any]], dry_run: bool, batches: Batches | None = None
+) -> None:
     if OPTIONS.json:
         keys = ("predictor_calls", "cached", "deduplicated", "failed", "cost", "stopped")
         keys = (*keys, "errors", "not_applicable")
-        emit({**{key: getattr(total, key) for key in keys}, "table": rows})
-    else:
+        more = {"batch": vars(batches.requests)} if batches else {}
+        emit({**{key: getattr(total, key) for key in keys}, "table": rows, **more})
+    elif dry_run or not (batches and batches.waiting):
         show_swap(rows)
         verb = "would be made" if dry_run else "made"
         say(
