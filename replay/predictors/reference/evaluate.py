@@ -71,7 +71,8 @@ def walk_posteriors(
 def proportion(hits: np.ndarray) -> dict[str, Any]:
     """n, share and 95 % Wilson interval of a bool array."""
     low, high = proportion_confint(int(hits.sum()), len(hits), method="wilson")
-    return {"n": len(hits), "value": float(hits.mean()), "low": float(low), "high": float(high)}  # pyright: ignore[reportArgumentType]
+    value = float(hits.mean())  # which rounding puts a hair outside the interval at 0 and 1
+    return {"n": len(hits), "value": value, "low": min(float(low), value), "high": max(float(high), value)}  # pyright: ignore[reportArgumentType]
 
 
 def calibration_error(confidence: np.ndarray, right: np.ndarray, bins: int = BINS) -> float:
