@@ -5,6 +5,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scripted import assert_same, canonical, collect, read
 
 from mnistpro_replay.schemas import extras
@@ -206,6 +208,33 @@ def _replace_member(data: bytes, text: bytes, packed: bytes) -> bytes:
                 made = archive.infolist()[-1]
                 made.compress_type, made.file_size, made.CRC = 93, len(text), info.CRC
     return buffer.getvalue()
+
+
+@pytest.mark.parametrize("before", [b"", b"something before the zip"])
+@pytest.mark.parametrize("members", [0, 3, 66_000])
+def test_directory_of_any_size(before, members):
+    """The same members as the standard library finds, with a comment and wide numbers too."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.comment = b"PK comment"
+        for number in range(members):
+            archive.writestr(f"samples/é{number}.json", str(number))
+        with archive.open("wide", "w", force_zip64=True) as file:
+            file.write(b"wide")
+    ours = Archive(io.BytesIO(before + buffer.getvalue()))
+    assert ours.names() == zipfile.ZipFile(buffer).namelist()
+    assert all(ours.read(name) == name[9:-5].encode() for name in ours.names()[:-1:997])
+    assert ours.read("wide") == b"wide"
+
+
+@given(st.lists(st.tuples(st.integers(-110, 400), st.integers(0, 255)), min_size=1, max_size=4))
+def test_damaged_archive(changes):
+    """Whatever is wrong with a zip, the reader does not raise, and what it takes is as it was."""
+    data = bytearray(log_file([{"id": number, "epoch": 1, "messages": []} for number in range(3)]))
+    for place, value in changes:
+        data[place] = value
+    result = collect(adapter("inspect").read(MemoryBundle("log.eval", {"log.eval": bytes(data)}), embedded()))
+    assert {episode.source_episode_id for episode in result.episodes} <= {"0", "1", "2"}
 
 
 def test_zstandard_without_the_package(ten, monkeypatch):

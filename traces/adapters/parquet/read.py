@@ -15,7 +15,15 @@ from ...world.digits import Digits
 from ..bundle import Bundle
 from ..settle import Item
 
-VERSION = 1
+VERSION = 2
+
+_ORDER = {
+    "steps": ("step",),
+    "step_texts": ("step",),
+    "attempts": ("step", "attempt"),
+    "tool_calls": ("position",),
+    "notes": ("position",),
+}
 
 
 def read(bundle: Bundle, digits: Digits) -> Iterator[Item]:
@@ -57,12 +65,14 @@ def _content(bundle: Bundle) -> Iterator[Canvas | Image]:
 
 
 def _episodes(tables: dict[str, pl.DataFrame], ingest_id: str) -> Iterator[Episode]:
-    def rows(name: str) -> list[dict[str, Any]]:
-        return tables[name].filter(pl.col("ingest_id") == ingest_id).to_dicts()
+    def rows(name: str, *order: str) -> list[dict[str, Any]]:
+        table = tables[name].filter(pl.col("ingest_id") == ingest_id)
+        return (table.sort(order, maintain_order=True) if order else table).to_dicts()
 
     episodes = {e.episode_id: e for e in from_rows(Episode, TABLES["episodes"], rows("episodes"))}
     for name in EPISODE_CHILDREN:
-        listed = rows(name)
+        # Whoever rewrote the files may have left the rows in another order.
+        listed = rows(name, *_ORDER[name])
         for row, item in zip(listed, from_rows(RECORDS[name], TABLES[name], listed), strict=True):
             if row["episode_id"] in episodes:
                 getattr(episodes[row["episode_id"]], name).append(item)
