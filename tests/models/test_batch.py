@@ -154,7 +154,7 @@ swap_by_batch(store, plan_for(store, [("l1", None)], llm), llm)
 """
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ["openai", "anthropic"])
 def test_a_kill_between_submission_and_its_answer_submits_nothing_twice(store: Store, wire: str) -> None:
     command = [sys.executable, "-c", KILLED, store.path, wire, MODELS[wire]]
     environment = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONPATH": str(Path(__file__).parent)}
@@ -294,7 +294,7 @@ def walk(called):
     return called
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", ["anthropic", "google"])
 def test_the_same_command_submits_looks_and_collects(walk, wire: str) -> None:
     model = f"{wire}/{MODELS[wire]}"
     with BatchServer(told, spoilt={1: "errored"}) as server:
@@ -304,8 +304,8 @@ def test_the_same_command_submits_looks_and_collects(walk, wire: str) -> None:
         assert (status, len(out.splitlines()), err) == (0, 1, "")
         assert "batch_0: 6 requests submitted; the same command collects the replies later" in out
         status, out, err = walk(*WORDS, server=server, model=model)
-        says = {"openai": "1 requests done, 5 pending", "anthropic": "0 requests done, 6 pending"}
-        assert status == 0 and says.get(wire, "6 requests pending") in out and len(out.splitlines()) == 1
+        says = {"anthropic": "0 requests done, 6 pending", "google": "6 requests pending"}
+        assert status == 0 and says[wire] in out and len(out.splitlines()) == 1
         status, out, err = walk(*WORDS, "--dry-run", "--json", server=server, model=model)
         planned = json.loads(out)
         assert (planned["predictor_calls"], planned["batch"]["pending"]) == (0, 6)
