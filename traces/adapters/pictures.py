@@ -17,6 +17,7 @@ _PALETTE = np.array([(UNSEEN,) * 3, (0, 0, 0), (255, 255, 255), OUTLINE_COLOR], 
 Box = tuple[int, int, int, int]
 """Half-open x0, y0, x1, y1."""
 
+_PNG = b"\x89PNG"
 _NOWHERE: Box = (0, 0, 0, 0)
 _NOTHING = np.zeros((0, 0), np.uint8)
 
@@ -59,9 +60,16 @@ class View(NamedTuple):
     problem: tuple[str, str] | None
 
 
+def png_shape(data: bytes) -> tuple[int, int] | None:
+    """Height and width from the header of a PNG, None for other files."""
+    if len(data) < 24 or not data.startswith(_PNG):
+        return None
+    return int.from_bytes(data[20:24]), int.from_bytes(data[16:20])
+
+
 def look(data: bytes) -> View:
     """Read a picture file; what is wrong with it is in the view."""
-    exact = data.startswith(b"\x89PNG")
+    exact = data.startswith(_PNG)
     window = problem = None
     try:
         picture = _load(data)

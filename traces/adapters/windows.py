@@ -8,7 +8,7 @@ from ...schemas import DIRECTIONS, UNSEEN, Geometry, Point, Run, Step
 from ..world.canvas import start_window
 from .json_text import point
 from .messages import Draft
-from .pictures import FoundWindow, View, look
+from .pictures import FoundWindow, View, look, png_shape
 
 _PUBLISHED_WINDOW, _PUBLISHED_PANEL = 64, 224
 # About 5 kB each.
@@ -51,6 +51,11 @@ class Frames:
         """The window that a picture shows, lossy ones included."""
         view = self._view(digest)
         return view.window if view else None
+
+    def stated_shape(self) -> tuple[int, int] | None:
+        """Height and width in the first picture's header: nothing is decoded, so that it may be a crop."""
+        data = self._draft.images.get(next(iter(self._glimpses()), ""), b"")
+        return png_shape(data)
 
     def shape(self) -> tuple[int, int] | None:
         """Height and width of the pictures; None without pictures of the canvas' size."""
