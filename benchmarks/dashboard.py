@@ -11,6 +11,7 @@ takes from the input to the answer on the page; requests while stepping; steps a
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import shutil
 import statistics
@@ -50,6 +51,7 @@ class Empty:
 
 def serve(app: Any) -> str:
     """Serve an app in the background; its address."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = make_server("127.0.0.1", 0, app.server, threaded=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://127.0.0.1:{server.server_port}"

@@ -95,7 +95,14 @@ def layout(source: Source, query: Mapping[str, str]) -> Any:
     )
     block = html.Div(table, className="table-block", style={"height": min(source.sums.height, 10) * 32 + 40})
     return html.Div(
-        [dcc.Store(id="runs-shown"), filters, block, html.Div(id="runs-figures")], className="page"
+        [
+            dcc.Store(id="runs-shown"),
+            dcc.Store(id="runs-settled"),
+            filters,
+            block,
+            html.Div(id="runs-figures"),
+        ],
+        className="page",
     )
 
 
@@ -154,9 +161,16 @@ def register(app: dash.Dash, source: Source) -> None:
         first = given if asked["startRow"] == 0 and not asked.get("sortModel") else dash.no_update
         return {"rowData": shown, "rowCount": rows.height}, count, first
 
+    app.clientside_callback(  # the table is painted before the figures take the browser's time
+        "shown => new Promise(done => setTimeout(() => done(shown), 400))",
+        Output("runs-settled", "data"),
+        Input("runs-shown", "data"),
+        prevent_initial_call=True,
+    )
+
     @app.callback(
         Output("runs-figures", "children"),
-        Input("runs-shown", "data"),
+        Input("runs-settled", "data"),
         State("runs-figures", "children"),
         prevent_initial_call=True,
     )
@@ -167,7 +181,7 @@ def register(app: dash.Dash, source: Source) -> None:
         Output("runs-scatter", "figure"),
         Output("runs-scatter-note", "children"),
         Output("runs-outcomes", "figure"),
-        Input("runs-shown", "data"),
+        Input("runs-settled", "data"),
         Input("scheme", "data"),
     )
     def draw(given: Any, scheme: Any) -> Any:
@@ -192,7 +206,7 @@ def register(app: dash.Dash, source: Source) -> None:
         Output("runs-gaps", "figure"),
         Output("runs-gaps-note", "children"),
         Input("runs", "selectedRows"),
-        Input("runs-shown", "data"),
+        Input("runs-settled", "data"),
         Input("scheme", "data"),
     )
     def gaps(selected: Any, given: Any, scheme: Any) -> Any:
