@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..schemas import Episode, Note, ToolCall
+from ..schemas import Episode, Note, Run, ToolCall
+from .database import Database
+from .measures import Row, Value
 from .statistics import proportion
 
 WORLD_TOOLS = ("move", "view_image", "submit")
@@ -23,6 +26,13 @@ RULES: dict[str, str] = {
     "backticks): a program of the episode that runs that script or contains a line of that code",
 }
 """How each statistic is told; `procedure` stands for what the notes of earlier episodes say how to do."""
+
+_WHY_NONE = {
+    "canvas_built": "no_tool_calls",
+    "canvas_reopened": "no_picture",
+    "procedure_executed": "no_procedure",
+}
+_CARRYING_ARMS = ("A1", "A2")
 
 _OBSERVATION = re.compile(
     r"\b[0-9a-f]{16}\.png\b|\b(?:obs|observation|step|glimpse)_?\d+\.png\b", re.IGNORECASE
@@ -79,16 +89,101 @@ def procedures(notes: str) -> set[str]:
     return set(_SCRIPT.findall(notes)) | {line for line in lines if len(line) >= _CODE_LENGTH}
 
 
-def summary(episodes: Iterable[Episode]) -> list[dict[str, Any]]:
-    """One row a statistic: hits, n, share with its Wilson interval, and the rule."""
-    found = [process(episode.tool_calls, episode.notes) for episode in episodes]
-    rows = []
-    for name, rule in RULES.items():
-        told = [value for p in found if (value := getattr(p, name)) is not None]
-        share = proportion(sum(told), len(told))
-        row = {"statistic": name, "hits": sum(told), "n": len(told), "share": share.estimate}
-        rows.append(row | {"low": share.low, "high": share.high, "rule": rule})
+def table(database: Database) -> list[Row]:
+    """`run_rows` of the selected runs."""
+    rows: list[Row] = []
+    for name, ids in database.selected:
+        run, episodes = database.store.run(name), database.store.episodes(name, texts=True)
+        rows += run_rows(run, episodes, None if ids is None else set(ids))
     return rows
+
+
+def run_rows(run: Run, episodes: Sequence[Episode], ids: Collection[str] | None = None) -> list[Row]:
+    """One row a statistic of a run, in arms that carry notes also by half of the run.
+
+    Args:
+        run: the run.
+        episodes: all its episodes: what an episode begins with depends on those before it.
+        ids: `source_episode_id`s that count; None for all.
+
+    Returns:
+        rows of run, model, level, arm, statistic, part (`all`, `first half`, `second half` by order of
+            execution; the middle one of an odd number is in the second), n, share with its Wilson interval,
+            first_at (execution position of the first such episode), shown_by (the telling call of each),
+            reason (why there is no share) and rule.
+    """
+    found = [
+        (episode, process(episode.tool_calls, notes))
+        for episode, notes in in_order(run, episodes)
+        if ids is None or episode.source_episode_id in ids
+    ]
+    halves = _halves(run, episodes)
+    parts = {"all": found}
+    parts |= {name: [pair for pair in found if pair[0].episode_id in half] for name, half in halves.items()}
+    keys = {"run": run.run, "model": run.model, "level": run.level, "arm": run.arm}
+    why = _obstacle(run, episodes)
+    return [
+        {**keys, "statistic": name, "part": part, **_counted(name, [] if why else members, why), "rule": rule}
+        for name, rule in RULES.items()
+        for part, members in parts.items()
+    ]
+
+
+def _counted(name: str, found: Sequence[tuple[Episode, Process]], why: str | None) -> dict[str, Any]:
+    told = [(e, p) for e, p in found if getattr(p, name) is not None]
+    hits = [(e, p) for e, p in told if getattr(p, name)]
+    calls = [
+        {
+            "episode": e.source_episode_id,
+            "execution_position": e.execution_position,
+            "call": p.positions[name],
+        }
+        for e, p in hits
+    ]
+    ordered = [e.execution_position for e, _ in hits if e.execution_position is not None]
+    return {
+        "n": len(told),
+        "share": Value(proportion(len(hits), len(told)), True),
+        "first_at": min(ordered, default=None),
+        "shown_by": calls,
+        "reason": why or (None if told else _WHY_NONE[name]),
+    }
+
+
+def in_order(run: Run, episodes: Iterable[Episode]) -> Iterator[tuple[Episode, list[Note]]]:
+    """Episodes in their order of execution, each with its notes.
+
+    In arms that carry notes, an episode without `notes_before` of its own began with what the one before it
+    left, where that is recorded.
+    """
+    left: dict[int, list[Note]] = {}
+    for episode in sorted(episodes, key=lambda e: (e.execution_position is None, e.execution_position or 0)):
+        notes, position = list(episode.notes), episode.execution_position
+        if position is not None and run.arm in _CARRYING_ARMS:
+            if not any(note.kind == "notes_before" for note in notes):
+                notes += left.get(position - 1, [])
+            after = [note for note in episode.notes if note.kind == "notes_after"]
+            left[position] = [replace(note, kind="notes_before") for note in after]
+        yield episode, notes
+
+
+def _halves(run: Run, episodes: Sequence[Episode]) -> dict[str, set[str]]:
+    """Episode ids by half of a run that carries notes; nothing where the order is not recorded."""
+    if run.arm not in _CARRYING_ARMS or any(e.execution_position is None for e in episodes):
+        return {}
+    names = [e.episode_id for e, _ in in_order(run, episodes)]
+    middle = len(names) // 2
+    return {"first half": set(names[:middle]), "second half": set(names[middle:])}
+
+
+def _obstacle(run: Run, episodes: Sequence[Episode]) -> str | None:
+    """Why the calls of a run tell nothing of programs, or None."""
+    calls = [call for episode in episodes for call in episode.tool_calls]
+    if not calls:
+        return "no_tool_calls"
+    # Our own runs hold what the server was asked; calls with an id show that the program's transcript was read.
+    own = run.source_format == "runner" and not any(call.call_id for call in calls)
+    return "not_recorded" if own else None
 
 
 class _Program(NamedTuple):

@@ -12,7 +12,7 @@ import polars as pl
 
 from ..schemas import Evidence
 from ..schemas.metrics import Posterior
-from . import belief_tables, claims
+from . import belief_tables, claims, harness, loops
 from .database import Database
 from .measures import Row, Value, difference, flat, long, measured, with_averages
 from .paper import compared, compared_diagnostics
@@ -234,6 +234,14 @@ TABLES: dict[str, Table] = {
         "How beliefs change, and how long wrong ones live",
         belief_tables.table(belief_tables.revision_table),
         posterior="each",
+    ),
+    "harness": Table(
+        "What tool-using agents did: canvases built and reopened, stored procedures executed",
+        lambda database, options: harness.table(database),
+    ),
+    "loops": Table(
+        "Moves that led back: by the agent's own plan, or against it",
+        lambda database, options: loops.table(database),
     ),
     "power": Table("Could the difference of two runs have been found", power),
     "claims": Table("The paper's 24 claims", the_claims, paper=True),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..analysis.measures import Row, Value
 
 FORMATS = ("text", "md", "csv", "json", "latex")
-_HIDDEN = ("tags",)
+_HIDDEN = ("tags", "rule", "shown_by")
 _TEXT_WIDTH = 40
 _WIDEST = 10_000
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
@@ -22,7 +22,11 @@ _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasci
 
 
 def write(rows: Sequence[Row], form: str, title: str) -> None:
-    """Print rows in one of `FORMATS`; fractions as percent with their 95 % interval, except for machines."""
+    """Print rows in one of `FORMATS`; fractions as percent with their 95 % interval, except for machines.
+
+    Where rows have a `rule`, the rule of each statistic stands below the table; what shows it (`shown_by`) is
+    in JSON only.
+    """
     from ..analysis.tables import plain
 
     if form == "json":
@@ -66,6 +70,13 @@ def _show(rows: Sequence[Row], title: str) -> None:
     out.print(table)
     for number, name in names.items():
         out.print(Text(f"{number}  {name}"), soft_wrap=True)
+    for name, rule in _rules(rows).items():
+        out.print(Text(f"{name}: {rule}"))
+
+
+def _rules(rows: Sequence[Row]) -> dict[str, str]:
+    """The rule of each statistic, where rows have one."""
+    return {row["statistic"]: row["rule"] for row in rows if row.get("rule") and "statistic" in row}
 
 
 def _numbered_runs(rows: Sequence[Row]) -> tuple[list[Row], dict[str, str]]:
@@ -125,7 +136,9 @@ def _table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
 def _markdown(rows: Sequence[Row]) -> str:
     head, body = _table(rows)
     lines = [head, ["---"] * len(head), *body]
-    return "\n".join("| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines)
+    table = ["| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in lines]
+    rules = [f"- {name}: {rule}" for name, rule in _rules(rows).items()]
+    return "\n".join([*table, *([""] if rules else []), *rules])
 
 
 def _latex(rows: Sequence[Row]) -> str:
@@ -142,6 +155,7 @@ def _latex(rows: Sequence[Row]) -> str:
             *lines[1:],
             r"\bottomrule",
             r"\end{tabular}",
+            *(rf"\par {_escape(f'{name}: {rule}')}" for name, rule in _rules(rows).items()),
         ]
     )
 
@@ -151,9 +165,9 @@ def _escape(text: str) -> str:
 
 
 def _csv(rows: Sequence[dict[str, Any]]) -> str:
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = [name for name in dict.fromkeys(name for row in rows for name in row) if name != "shown_by"]
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, names, lineterminator="\n")
+    writer = csv.DictWriter(buffer, names, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return buffer.getvalue()

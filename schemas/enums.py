@@ -29,6 +29,11 @@ REASONS: dict[str, str] = {
     "too_short": "too few glimpses for the measure",
     "never_reached": "the event did not happen before the episode ended (censored)",
     "label_unknown": "the true label is not recorded",
+    "no_tool_calls": "no tool call is recorded",
+    "no_picture": "no canvas was written as a picture",
+    "no_procedure": "no episode is known to have begun with notes that hold a procedure",
+    "no_thoughts": "no thought is recorded",
+    "no_revisits": "no move led back to a position held before",
     "error": "the episode failed with an error",
 }
 """Why a value is null: every reason column and `reasons` field takes its values from here."""

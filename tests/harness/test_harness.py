@@ -312,6 +312,7 @@ def test_the_agents_own_calls_are_read_from_what_it_prints(tmp_path: Path) -> No
         (0, "Bash", None, "..#.."),
         (1, "submit", 0, "Submitted. The exploration is over."),
     ]
+    assert [c.call_id for c in episode.tool_calls] == ["t0", "t1"]
     assert (episode.tokens_input, episode.tokens_cache_read, episode.cost) == (10, 3, 0.5)
 
 

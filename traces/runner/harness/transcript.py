@@ -26,7 +26,7 @@ def merge_calls(output: str, ours: Sequence[ToolCall]) -> list[ToolCall]:
     for message in _messages(output):
         for call in message.calls:
             if rest and call.name.rpartition("__")[2] in _OURS:
-                merged.append(rest.pop(0))
+                merged.append(replace(rest.pop(0), call_id=call.call_id))
                 continue
             result = results.get(call.call_id)
             merged.append(
