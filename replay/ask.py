@@ -9,9 +9,17 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, NamedTuple
 
 from ..schemas import Predictor, PredictorInput, Reading, StopAsking
-from .plan import Task
 
 _CHUNK = 256
+
+
+class Pending(NamedTuple):
+    """An input to be read: its hash, its form as `name@version`, its digits, and what builds it."""
+
+    input_hash: str
+    representation: str
+    n_panels: int
+    input: Callable[[], PredictorInput]
 
 
 class Timed(NamedTuple):
@@ -21,11 +29,11 @@ class Timed(NamedTuple):
     latency: float | None
 
 
-Asker = Callable[[Predictor, list[Task], int], Iterable[tuple[Task, Timed]]]
-"""Asks a predictor for tasks, so many at once; replies come as they are received, failures as exceptions."""
+Asker = Callable[[Predictor, list[Pending], int], Iterable[tuple[Pending, Timed]]]
+"""Asks a predictor for inputs, so many at once; replies come as they are received, failures as exceptions."""
 
 
-def ask(predictor: Predictor, tasks: list[Task], concurrency: int) -> Iterator[tuple[Task, Timed]]:
+def ask(predictor: Predictor, tasks: list[Pending], concurrency: int) -> Iterator[tuple[Pending, Timed]]:
     """Ask for each task; replies come as they are received, failures as exceptions."""
     if hasattr(predictor, "predict_async"):
         yield from _ask_async(predictor, tasks, concurrency)
@@ -47,7 +55,9 @@ def _timed(predictor: Predictor, item: PredictorInput) -> Timed:
     return Timed(reply, time.perf_counter() - begun)
 
 
-def _ask_threads(predictor: Predictor, tasks: list[Task], concurrency: int) -> Iterator[tuple[Task, Timed]]:
+def _ask_threads(
+    predictor: Predictor, tasks: list[Pending], concurrency: int
+) -> Iterator[tuple[Pending, Timed]]:
     with ThreadPoolExecutor(concurrency) as pool:
         futures = {pool.submit(lambda t=task: _timed(predictor, t.input())): task for task in tasks}
         try:
@@ -58,7 +68,7 @@ def _ask_threads(predictor: Predictor, tasks: list[Task], concurrency: int) -> I
                 future.cancel()
 
 
-def _ask_batches(predictor: Any, tasks: list[Task]) -> Iterator[tuple[Task, Timed]]:
+def _ask_batches(predictor: Any, tasks: list[Pending]) -> Iterator[tuple[Pending, Timed]]:
     for at in range(0, len(tasks), _CHUNK):
         chunk = tasks[at : at + _CHUNK]
         items = [task.input() for task in chunk]
@@ -74,10 +84,10 @@ def _ask_batches(predictor: Any, tasks: list[Task]) -> Iterator[tuple[Task, Time
         yield from ((task, Timed(reply, latency)) for task, reply in zip(chunk, replies, strict=True))
 
 
-def _ask_async(predictor: Any, tasks: list[Task], concurrency: int) -> Iterator[tuple[Task, Timed]]:
+def _ask_async(predictor: Any, tasks: list[Pending], concurrency: int) -> Iterator[tuple[Pending, Timed]]:
     """Drive an event loop from here, so that each reply is journalled before the next is waited for."""
 
-    async def one(task: Task) -> tuple[Task, Timed]:
+    async def one(task: Pending) -> tuple[Pending, Timed]:
         begun = time.perf_counter()
         try:
             reply: Reading | Exception = await predictor.predict_async(task.input())

@@ -11,8 +11,8 @@ from ..traces.arrow import to_arrow
 from ..traces.journal import Journal
 from ..traces.models.batch import Question, Standing, check, submit
 from ..traces.store import Store
-from .ask import Timed
-from .plan import Plan, Task
+from .ask import Pending, Timed
+from .plan import Plan
 from .predictors.llm.predictor import LLM
 from .swap import Outcome, estimate, prediction_row, swap
 
@@ -64,7 +64,7 @@ def swap_by_batch(
         standing = check(predictor.client, journal)
         if standing is None:
 
-            def asker(_: object, pending: list[Task], __: int) -> Iterator[tuple[Task, Timed]]:
+            def asker(_: object, pending: list[Pending], __: int) -> Iterator[tuple[Pending, Timed]]:
                 return _submit(predictor, journal, pending, requests)
 
             outcome = swap(store, plan, predictor, fresh=fresh, asker=asker)
@@ -104,10 +104,10 @@ def _name(plan: Plan, predictor: LLM) -> str:
 
 
 def _submit(
-    predictor: LLM, journal: Journal, pending: list[Task], requests: Requests
-) -> Iterator[tuple[Task, Timed]]:
+    predictor: LLM, journal: Journal, pending: list[Pending], requests: Requests
+) -> Iterator[tuple[Pending, Timed]]:
     """Submit within the limits; where they are reached, the first task left out says so."""
-    stopped: list[tuple[Task, Timed]] = []
+    stopped: list[tuple[Pending, Timed]] = []
 
     def questions() -> Iterator[Question]:
         for task in pending:
@@ -117,7 +117,7 @@ def _submit(
             except StopAsking as reached:
                 stopped.append((task, Timed(reached, None)))
                 return
-            key = {"input_hash": task.input_hash, "representation": task.representation.key}
+            key = {"input_hash": task.input_hash, "representation": task.representation}
             yield Question({**key, "n_panels": item.n_panels}, predictor.turn(item))
 
     standing = submit(predictor.client, journal, questions())

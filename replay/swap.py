@@ -28,7 +28,7 @@ from ..schemas.records import Usage
 from ..traces.arrow import to_arrow
 from ..traces.journal import Journal
 from ..traces.store import Store
-from .ask import Asker, Timed, ask
+from .ask import Asker, Pending, Timed, ask
 from .plan import Plan, Task
 
 
@@ -48,7 +48,7 @@ class Pair(NamedTuple):
 
 @dataclass
 class Outcome:
-    """What a swap did; `stopped` says why it ended early, where it did."""
+    """What a swap did; `stopped` says why it ended early, where it did; `failures` have errors by input hash."""
 
     predictor_calls: int = 0
     cached: int = 0
@@ -58,6 +58,7 @@ class Outcome:
     stopped: str | None = None
     pairs: list[Pair] = field(default_factory=list)
     errors: Counter[str] = field(default_factory=Counter)
+    failures: dict[str, str] = field(default_factory=dict)
     not_applicable: Counter[str] = field(default_factory=Counter)
 
 
@@ -90,19 +91,55 @@ def swap(
     """
     distinct = plan.distinct()
     outcome = Outcome(deduplicated=len(plan.tasks) - len(distinct), not_applicable=plan.not_applicable)
+    known = answered(
+        store,
+        predictor,
+        [
+            Pending(key, task.representation.key, task.source.run.n_panels or 1, task.input)
+            for key, task in distinct.items()
+        ],
+        outcome,
+        concurrency=concurrency,
+        fresh=fresh,
+        progress=progress,
+        asker=asker,
+    )
+    if not plan.hypothetical:
+        _remember_inputs(store, plan)
+    outcome.pairs = [Pair(task, known.get(task.input_hash)) for task in plan.tasks]
+    return outcome
+
+
+def answered(
+    store: Store,
+    predictor: Predictor,
+    inputs: Sequence[Pending],
+    outcome: Outcome,
+    *,
+    concurrency: int | None = None,
+    fresh: bool = False,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    asker: Asker = ask,
+) -> dict[str, PredictionRow]:
+    """Replies to distinct inputs by their hash: stored ones, and those now asked for and stored.
+
+    `outcome` counts what was done, and says of each input without a reply why; other arguments as `swap`.
+
+    Raises:
+        BlockingIOError: where another process asks the same predictor for this store.
+    """
     with store.journal(f"swap:{predictor.name}:{predictor.version}:{predictor.prompt_hash}") as journal:
         fold(store, journal)
-        known = {} if fresh else stored_predictions(store, predictor, list(distinct))
-        pending = [task for key, task in distinct.items() if key not in known]
-        outcome.cached = len(distinct) - len(pending)
-        for done, (task, reply) in enumerate(
+        known = {} if fresh else stored_predictions(store, predictor, [item.input_hash for item in inputs])
+        pending = [item for item in inputs if item.input_hash not in known]
+        outcome.cached = len(inputs) - len(pending)
+        for done, (item, reply) in enumerate(
             asker(predictor, pending, concurrency or predictor.concurrency), 1
         ):
             if isinstance(reply.reply, StopAsking):
                 outcome.stopped = str(reply.reply)
                 continue
-            n_panels = task.source.run.n_panels or 1
-            row = prediction_row(task.input_hash, task.representation.key, n_panels, predictor, reply)
+            row = prediction_row(item.input_hash, item.representation, item.n_panels, predictor, reply)
             outcome.predictor_calls += 1
             if row.error is None:
                 journal.append(_journal_line(row))
@@ -111,12 +148,10 @@ def swap(
             else:
                 outcome.failed += 1
                 outcome.errors[row.error] += 1
+                outcome.failures[row.input_hash] = row.error
             progress(done, len(pending))
         fold(store, journal)
-    if not plan.hypothetical:
-        _remember_inputs(store, plan)
-    outcome.pairs = [Pair(task, known.get(task.input_hash)) for task in plan.tasks]
-    return outcome
+    return known
 
 
 def estimate(store: Store, plan: Plan, predictor: Predictor, *, fresh: bool = False) -> Outcome:

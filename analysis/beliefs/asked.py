@@ -1,63 +1,140 @@
-"""Stated beliefs from a thought, by asking a model; the same structure as the rules give."""
+"""Stated beliefs from a thought, by asking a model; the same structure as the rules give.
+
+Replies go the way of all replies: into the `predictions` table, where they are never asked for again.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
-from ...traces.models import Prompts
-from ...traces.models.client import Client, RequestFailed, Turn
+from ...replay.ask import Pending
+from ...replay.swap import Outcome, answered
+from ...schemas import PredictionRow, PredictorInput, Reading, Usage
+from ...traces.adapters.messages import add_usage
+from ...traces.models import Limits, ModelSpec, Prompts
+from ...traces.models.client import Client, Turn
 from ...traces.models.replies import parse_action
+from ...traces.store import Store
 from .events import Prior, prior_states, step_event
+from .extract import Thought
 from .model import TOPABLE, Candidate, Extraction, Kind, SlotBelief, Strength, slot_names
 
 RULE = "asked"
 """Rule id of every candidate that a model named."""
+
+FORM = "beliefs@1"
+"""Name and version of the question about a thought, as stored with its reply."""
 
 ATTEMPTS = 3
 _KINDS, _STRENGTHS = get_args(Kind), get_args(Strength)
 
 
 class Asked:
-    """An extractor that asks a model.
-
-    A candidate counts only where its quotation stands in the thought: what a model adds of its own is no
-        statement.
+    """Asks a model what a thought states: a `Predictor` of inputs of `FORM`.
 
     Args:
-        client: the model.
+        spec: which model.
+        limits: shared by everything that one command asks.
         prompts: prompt files; `beliefs.txt` is used.
+        concurrency: thoughts under way at once.
+
+    Raises:
+        ValueError: for a model that cannot be asked (see `Client`).
+        MissingExtra: without the extra `llm`.
     """
 
-    def __init__(self, client: Client, prompts: Prompts | None = None) -> None:
-        self._client, self._prompts = client, prompts or Prompts()
-        self._runner = asyncio.Runner()
+    settings: Mapping[str, Any]
+    representations: Sequence[str] = (FORM.partition("@")[0],)
 
-    def __call__(self, thought: str, digits: int, prior: Prior | None = None) -> Extraction:
-        """Read the beliefs stated in one thought; see `read`."""
-        return self._runner.run(self.read(thought, digits, prior))
+    def __init__(
+        self,
+        spec: ModelSpec,
+        limits: Limits | None = None,
+        prompts: Prompts | None = None,
+        concurrency: int = 8,
+    ) -> None:
+        self.name, self.version, self.concurrency = spec.name, spec.id, concurrency
+        self._client, self._prompts = Client(spec, limits), prompts or Prompts()
+        self.settings = self._client.settings
+        self.prompt_hash = self._prompts.hash("beliefs", "beliefs_unassigned")
 
-    async def read(self, thought: str, digits: int, prior: Prior | None = None) -> Extraction:
-        """Read the beliefs stated in one thought.
+    def predict(self, item: PredictorInput) -> Reading:
+        """Ask about one thought."""
+        return asyncio.run(self.predict_async(item))
 
-        Args:
-            thought: free text as the agent wrote it.
-            digits: digits on the canvas, at least 1.
-            prior: earlier tops, to name the event; None for no event.
+    async def predict_async(self, item: PredictorInput) -> Reading:
+        """Ask about one thought, again where a reply has not the structure asked for; the last reply counts.
 
         Raises:
-            ValueError: where `prior` cannot be read.
             StopAsking: where the model should not be asked any more.
-            RequestFailed: where a request got no reply, or no reply has the structure asked for.
+            RequestFailed: where this thought got no reply.
         """
-        turn = Turn("user", (question(self._prompts, thought, digits),))
+        turn, usage = Turn("user", (question(self._prompts, item.text or "", item.n_panels),)), Usage()
+        reading = Reading(None, usage=usage)
         for _ in range(ATTEMPTS):
-            reply = parse_action((await self._client.ask([turn])).text)
-            if reply is not None and isinstance(reply.get("slots"), Mapping):
-                return extraction(reply, thought, digits, prior)
-        raise RequestFailed(f"{ATTEMPTS} replies without slots")
+            reply = await self._client.ask([turn])
+            add_usage(usage, reply.usage)
+            reading.raw = reply.text
+            reading.parse_status = "unparseable" if structure(reply.text) is None else "ok"
+            if reading.parse_status == "ok":
+                break
+        return reading
+
+
+def asked_beliefs(
+    store: Store,
+    asked: Asked,
+    thoughts: Sequence[Thought],
+    *,
+    fresh: bool = False,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[list[Extraction | str], Outcome]:
+    """What thoughts state, by stored replies of a model and those it now gives.
+
+    Args:
+        store: cache of replies, and where new ones go.
+        asked: the model.
+        thoughts: what to read; equal ones are asked about once.
+        fresh: ask again even where a reply is there.
+        progress: called with the calls made and to be made.
+
+    Returns:
+        for each thought its extraction, or why there is none; and what was asked.
+
+    Raises:
+        ValueError: where a prior cannot be read; before anything is asked.
+        BlockingIOError: where another process asks the same model for this store.
+    """
+    for thought in thoughts:
+        if thought.prior is not None:
+            prior_states(thought.prior, slot_names(thought.digits))
+    inputs = [PredictorInput(FORM, (), thought.digits, thought.text) for thought in thoughts]
+    hashes = [item.hash for item in inputs]
+    distinct = dict(zip(hashes, inputs, strict=True))
+    pending = [Pending(key, FORM, item.n_panels, lambda item=item: item) for key, item in distinct.items()]
+    outcome = Outcome(deduplicated=len(inputs) - len(distinct))
+    known = answered(store, asked, pending, outcome, fresh=fresh, progress=progress)
+    found = []
+    for key, thought in zip(hashes, thoughts, strict=True):
+        why = outcome.failures.get(key, outcome.stopped or "")
+        found.append(_read(known[key], thought) if key in known else why)
+    return found, outcome
+
+
+def _read(row: PredictionRow, thought: Thought) -> Extraction | str:
+    reply = structure(row.raw_reply or "")
+    if reply is None:
+        return f"{ATTEMPTS} replies without slots"
+    return extraction(reply, thought.text, thought.digits, thought.prior)
+
+
+def structure(text: str) -> Mapping[str, Any] | None:
+    """The object that a reply holds, or None where it has no slots."""
+    reply = parse_action(text)
+    return reply if reply is not None and isinstance(reply.get("slots"), Mapping) else None
 
 
 def question(prompts: Prompts, thought: str, digits: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import chinese, chunks, slots
 from .chunks import Shadow
@@ -40,6 +41,14 @@ _LANGUAGES = {
 
 LONGEST = 50_000
 """Characters of a thought that are read; of a longer one its end, as later statements outweigh earlier."""
+
+
+class Thought(NamedTuple):
+    """What is read: an agent's free text, the digits on its canvas, its earlier tops (None for no event)."""
+
+    text: str
+    digits: int
+    prior: Prior | None = None
 
 
 def extract(thought: str, digits: int, prior: Prior | None = None) -> Extraction:

@@ -26,6 +26,9 @@ from mnistpro_replay.traces.models import client as asking
 KEY = "sk-planted-3f9a"
 """The key that every test sends, to be searched for where it must not be."""
 
+WIRES = ("openai-compatible", "openai-chat", "openai", "anthropic", "google")
+"""Every provider path: OpenAI-compatible, OpenAI's chat completions and responses, Anthropic, Gemini."""
+
 TOKENS = {"input": 120, "cached": 20, "output": 30, "reasoning": 10}
 """Usage of every reply: 120 input tokens, 20 of them cached; 30 output tokens, 10 of them reasoning."""
 

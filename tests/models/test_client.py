@@ -7,14 +7,13 @@ import time
 
 import numpy as np
 import pytest
-from fake_server import KEY, TOKENS, FakeServer, spec
+from fake_server import KEY, TOKENS, WIRES, FakeServer, spec
 
 from mnistpro_replay.schemas import StopAsking
 from mnistpro_replay.traces.models import Limits
 from mnistpro_replay.traces.models.client import Client, RequestFailed, Turn
 from mnistpro_replay.traces.world.canvas import to_png
 
-WIRES = ("openai-compatible", "openai-chat", "openai", "anthropic", "google")
 PICTURES = [to_png(np.full((8, 8), grey, dtype=np.uint8)) for grey in (0, 128)]
 TURNS = [
     Turn("user", ("first", PICTURES[0], "then")),
