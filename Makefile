@@ -1,7 +1,8 @@
 # Each target works on a machine with nothing but Python 3.11+ (venv and pip): it makes .venv itself.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Without byte-compiling all packages: what is imported is compiled then.
+PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 SLOW := soak or ray or browser or wheel
 
 .PHONY: demo test test-slow check screenshots clean
