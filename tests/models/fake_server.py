@@ -151,8 +151,10 @@ class FakeServer:
         if fault == "empty":
             return http(200, b"{}")
         if fault.isdigit():
+            # Some servers repeat what they were sent.
+            keys = [value for value in headers.values() if KEY in value]
             said = {
-                "message": f"fault {fault}; your key was {headers.get('authorization', '')}",
+                "message": f"fault {fault}; your key was {keys}",
                 "code": int(fault),
             }
             return http(

@@ -66,15 +66,17 @@ def test_what_cannot_succeed_stops_at_once_with_one_line(wire: str) -> None:
         assert says in str(error) and "\n" not in str(error) and KEY not in str(error)
 
 
-def test_a_refusal_after_a_reply_fails_only_its_own_request() -> None:
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_refusal_after_a_reply_fails_only_its_own_request(wire: str) -> None:
     with FakeServer(faults=["", "400"]) as server:
-        client = Client(spec(server))
+        client = Client(spec(server, wire))
         assert [type(ask(client)[0]).__name__ for _ in range(3)] == ["Reply", "RequestFailed", "Reply"]
 
 
-def test_attempts_end_and_all_are_told() -> None:
+@pytest.mark.parametrize("wire", WIRES)
+def test_attempts_end_and_all_are_told(wire: str) -> None:
     with FakeServer(faults=["500"] * 9) as server:
-        (error,) = ask(Client(spec(server), attempts=3))
+        (error,) = ask(Client(spec(server, wire), attempts=3))
     assert isinstance(error, RequestFailed) and server.requests == 3 and len(error.failed) == 2
 
 
@@ -88,18 +90,20 @@ def test_the_provider_says_how_long_to_wait() -> None:
     assert time.monotonic() - began >= 0.02
 
 
-def test_calls_stop_at_the_cap_with_every_reply_kept() -> None:
+@pytest.mark.parametrize("wire", WIRES)
+def test_calls_stop_at_the_cap_with_every_reply_kept(wire: str) -> None:
     with FakeServer(delay=0.01) as server:
-        outcomes = ask(Client(spec(server), Limits(max_calls=5)), times=12)
+        outcomes = ask(Client(spec(server, wire), Limits(max_calls=5)), times=12)
     assert server.replies == 5
     assert [type(o).__name__ for o in outcomes].count("Reply") == 5
     assert all(isinstance(o, StopAsking) for o in outcomes if type(o).__name__ != "Reply")
 
 
-def test_money_stops_at_the_cap_whatever_is_under_way() -> None:
+@pytest.mark.parametrize("wire", WIRES)
+def test_money_stops_at_the_cap_whatever_is_under_way(wire: str) -> None:
     limits = Limits(max_cost=0.0025)
     with FakeServer(delay=0.01) as server:
-        outcomes = ask(Client(spec(server, price=(2.0, 10.0)), limits), times=20)
+        outcomes = ask(Client(spec(server, wire, price=(2.0, 10.0)), limits), times=20)
     assert server.replies == [type(o).__name__ for o in outcomes].count("Reply") == 4
     assert limits.cost == pytest.approx(4 * 0.00054) and limits.cost <= 0.0025
 
@@ -121,19 +125,21 @@ def test_a_cap_on_money_needs_a_price() -> None:
         Client(spec(server, model="nobody-knows-it"), Limits(max_cost=1.0))
 
 
-def test_requests_a_minute_are_kept_repeats_included() -> None:
+@pytest.mark.parametrize("wire", WIRES)
+def test_requests_a_minute_are_kept_repeats_included(wire: str) -> None:
     with FakeServer(faults=["500"] * 3) as server:
         began = time.monotonic()
-        ask(Client(spec(server), Limits(rpm=1200)), times=6)
+        ask(Client(spec(server, wire), Limits(rpm=1200)), times=6)
         took = time.monotonic() - began
     assert server.requests == 9
     assert took >= 8 * 60 / 1200
 
 
-def test_tokens_a_minute_are_kept() -> None:
+@pytest.mark.parametrize("wire", WIRES)
+def test_tokens_a_minute_are_kept(wire: str) -> None:
     with FakeServer() as server:
         limits = Limits(tpm=150 * 600)
-        client = Client(spec(server), limits)
+        client = Client(spec(server, wire), limits)
         ask(client, times=1)
         began = time.monotonic()
         for _ in range(5):

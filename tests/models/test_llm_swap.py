@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_server import KEY, FakeServer, Received, spec
+from fake_server import FakeServer, Received, spec
 
 from mnistpro_replay.replay.plan import load_source, plan_for
 from mnistpro_replay.replay.predictors.llm.predictor import LLM
@@ -18,7 +14,7 @@ from mnistpro_replay.replay.representations import REPRESENTATIONS
 from mnistpro_replay.replay.swap import estimate, swap
 from mnistpro_replay.schemas import PredictorInput
 from mnistpro_replay.traces.ingest import ingest
-from mnistpro_replay.traces.models import Limits, Prompts
+from mnistpro_replay.traces.models import Prompts
 from mnistpro_replay.traces.store import Store
 from mnistpro_replay.traces.world import embedded
 from mnistpro_replay.traces.world.canvas import from_png
@@ -78,19 +74,6 @@ def test_replies_are_read_strictly_and_robustly(store: Store) -> None:
     )
 
 
-def test_the_cap_stops_cleanly_and_the_same_call_goes_on(store: Store) -> None:
-    with FakeServer(delay=0.01) as server:
-        capped = LLM(spec(server), Limits(max_calls=4))
-        plan = plan_for(store, [("l1", None)], capped)
-        first = swap(store, plan, capped)
-        assert (first.predictor_calls, first.failed, server.replies) == (4, 0, 4)
-        assert first.stopped == "--max-calls 4 reached"
-        rest = LLM(spec(server))
-        second = swap(store, plan, rest)
-    assert second.cached == 4 and second.stopped is None
-    assert server.replies == len(plan.distinct())
-
-
 def test_other_prompts_are_another_question(store: Store, tmp_path: Path) -> None:
     folder = tmp_path / "prompts"
     folder.mkdir()
@@ -128,55 +111,6 @@ def test_an_estimate_counts_calls_and_money_and_asks_nothing(store: Store) -> No
         assert outcome.cost is not None and 0.0005 < outcome.cost / outcome.predictor_calls < 0.01
         assert estimate(store, plan, LLM(spec(server, model="nobody-knows-it"))).cost is None
         assert not server.requests
-
-
-def test_the_key_is_nowhere_in_the_store(store: Store) -> None:
-    with FakeServer(faults=["500", "", "400", "401"]) as server:
-        llm = LLM(spec(server), concurrency=1)
-        outcome = swap(store, plan_for(store, [("l1", None)], llm), llm)
-        swap(store, plan_for(store, [("l1", None)], llm), llm)
-    assert KEY in str(server.received[0].headers)
-    written = [p for p in Path(store.path).rglob("*") if p.is_file()]
-    assert written and not [p for p in written if KEY.encode() in p.read_bytes()]
-    assert KEY not in str(outcome.errors) + str(outcome.stopped)
-
-
-KILLED = """
-import sys
-from mnistpro_replay.traces.models import ModelSpec
-from mnistpro_replay.replay.predictors.llm.predictor import LLM
-from mnistpro_replay.replay.plan import plan_for
-from mnistpro_replay.replay.swap import swap
-from mnistpro_replay.traces.store import Store
-store = Store(sys.argv[1])
-names = {"name": "tested", "provider": "openai-compatible", "model": "m"}
-llm = LLM(ModelSpec(**names, base_url=sys.argv[2]), concurrency=4)
-outcome = swap(store, plan_for(store, [("l1", None)], llm, at="each"), llm)
-print(outcome.predictor_calls, outcome.cached)
-"""
-
-
-def test_a_reply_that_was_received_is_never_asked_for_again_after_a_kill(store: Store) -> None:
-    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
-    with FakeServer(delay=0.02) as server:
-        command = [sys.executable, "-c", KILLED, store.path, server.url()]
-        process = subprocess.Popen(command, env=environment)
-        while server.replies < 30 and process.poll() is None:
-            process_wait(process)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        before = server.replies
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    calls, cached = map(int, done.stdout.split())
-    assert cached >= before - 4, "more was lost than what was under way"
-    assert server.replies == before + calls <= calls + cached + 4
-
-
-def process_wait(process: subprocess.Popen) -> None:
-    try:
-        process.wait(0.02)
-    except subprocess.TimeoutExpired:
-        pass
 
 
 def test_predictions_carry_the_settings_as_sent_not_as_wished(store: Store) -> None:
