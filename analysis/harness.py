@@ -123,7 +123,13 @@ def run_rows(run: Run, episodes: Sequence[Episode], ids: Collection[str] | None 
     keys = {"run": run.run, "model": run.model, "level": run.level, "arm": run.arm}
     why = _obstacle(run, episodes)
     return [
-        {**keys, "statistic": name, "part": part, **_counted(name, [] if why else members, why), "rule": rule}
+        {
+            **keys,
+            "statistic": name.replace("_", " "),
+            "part": part,
+            **_counted(name, [] if why else members, why),
+            "rule": rule,
+        }
         for name, rule in RULES.items()
         for part, members in parts.items()
     ]

@@ -90,18 +90,18 @@ def test_episodes_count_only_where_the_question_arises() -> None:
     episodes = [episode(0, BUILT, REOPENED), episode(1, ONE_FILE, before=STORED), episode(2), episode(3)]
     rows = harness.run_rows(Run(run="r", arm="A0"), episodes)
     assert counted(rows) == {
-        "canvas_built": (1, 4, None),
-        "canvas_reopened": (1, 1, None),
-        "procedure_executed": (0, 1, None),
+        "canvas built": (1, 4, None),
+        "canvas reopened": (1, 1, None),
+        "procedure executed": (0, 1, None),
     }
     built = rows[0]["share"].interval
     assert built.low < 0.25 < built.high and all(row["rule"] for row in rows)
     assert rows[0]["shown_by"] == [{"episode": "0", "execution_position": 0, "call": 0}]
     alone = harness.run_rows(Run(run="r"), episodes, {"2", "3"})
     assert counted(alone) == {
-        "canvas_built": (0, 2, None),
-        "canvas_reopened": (0, 0, "no_picture"),
-        "procedure_executed": (0, 0, "no_procedure"),
+        "canvas built": (0, 2, None),
+        "canvas reopened": (0, 0, "no_picture"),
+        "procedure executed": (0, 0, "no_procedure"),
     }
     assert alone[1]["share"].interval.estimate is None
 
@@ -136,25 +136,25 @@ def test_notes_are_those_that_the_episode_before_left() -> None:
         episode(2, ("Bash", {"command": "ls"}, "")),
     ]
     rows = harness.run_rows(Run(run="r", arm="A1"), episodes)
-    row = next(row for row in rows if row["statistic"] == "procedure_executed" and row["part"] == "all")
+    row = next(row for row in rows if row["statistic"] == "procedure executed" and row["part"] == "all")
     assert (row["n"], row["share"].interval.estimate, row["first_at"]) == (2, 0.5, 1)
-    assert counted(rows, "first half")["procedure_executed"] == (1, 1, None)
-    assert counted(rows, "second half")["procedure_executed"] == (0, 1, None)
-    assert counted(harness.run_rows(Run(run="r", arm="A1"), episodes, {"2"}))["procedure_executed"] == (
+    assert counted(rows, "first half")["procedure executed"] == (1, 1, None)
+    assert counted(rows, "second half")["procedure executed"] == (0, 1, None)
+    assert counted(harness.run_rows(Run(run="r", arm="A1"), episodes, {"2"}))["procedure executed"] == (
         0,
         1,
         None,
     )
     nothing_carried = harness.run_rows(Run(run="r", arm="A0"), episodes)
-    assert counted(nothing_carried)["procedure_executed"] == (0, 0, "no_procedure")
+    assert counted(nothing_carried)["procedure executed"] == (0, 0, "no_procedure")
     assert {row["part"] for row in nothing_carried} == {"all"}
 
 
 def test_halves_need_an_order_and_the_middle_belongs_to_the_second() -> None:
     episodes = [episode(n, BUILT) if n < 2 else episode(n, ONE_FILE) for n in (3, 0, 4, 2, 1)]
     rows = harness.run_rows(Run(run="r", arm="A2"), episodes)
-    assert counted(rows, "first half")["canvas_built"][:2] == (2, 2)
-    assert counted(rows, "second half")["canvas_built"][:2] == (0, 3)
+    assert counted(rows, "first half")["canvas built"][:2] == (2, 2)
+    assert counted(rows, "second half")["canvas built"][:2] == (0, 3)
     episodes[0].execution_position = None
     assert {row["part"] for row in harness.run_rows(Run(run="r", arm="A2"), episodes)} == {"all"}
 
@@ -309,6 +309,6 @@ def test_each_table_is_printed_with_its_rules(
 def test_selected_episodes_keep_the_order_of_the_run(command, tool_store: Path) -> None:
     result = command("--store", tool_store, "table", "harness", "--traces", "tools#2", "--json")
     rows = {(r["statistic"], r["part"]): r for r in json.loads(result.out)["rows"]}
-    executed = rows["procedure_executed", "second half"]
+    executed = rows["procedure executed", "second half"]
     assert (executed["n"], executed["share"], executed["first_at"]) == (1, 1.0, 2)
-    assert rows["procedure_executed", "first half"]["n"] == 0
+    assert rows["procedure executed", "first half"]["n"] == 0
