@@ -10,6 +10,7 @@ import sys
 import tempfile
 import tomllib
 from pathlib import Path
+from threading import Thread
 
 import mcp
 import pytest
@@ -219,6 +220,22 @@ def test_a_closed_mailbox_says_so() -> None:
     mailbox.close()
     with pytest.raises(OSError):
         call(mailbox.address, "x", {})
+
+
+def test_a_mailbox_closes_whether_it_is_waiting_for_a_call_or_has_just_stopped() -> None:
+    def stop(tool: str, arguments: dict) -> Result:
+        mailbox._open = False  # as if `close` had come while the call was answered
+        return Result(tool)
+
+    for handle in (stop, lambda tool, arguments: Result(tool)):
+        mailbox = Mailbox(handle)
+        assert call(mailbox.address, "x", {}).text == "x"
+        if handle is stop:
+            mailbox._thread.join(5)
+        closing = Thread(target=mailbox.close, daemon=True)
+        closing.start()
+        closing.join(10)
+        assert not closing.is_alive() and not mailbox._thread.is_alive()
 
 
 NOTES = """

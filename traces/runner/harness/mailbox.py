@@ -1,15 +1,16 @@
 """The line between a tool server and its controller: one authenticated local connection a call.
 
 The server's process is given an address and a key that is good for one episode and for the three tools, and
-nothing
-else: whoever holds the key can do what the tools can do. Messages are JSON; a picture follows as bytes.
+nothing else: whoever holds the key can do what the tools can do. Messages are JSON; a picture follows as bytes.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Client, Listener
 from threading import Thread
 from typing import Any, NamedTuple
@@ -63,10 +64,9 @@ class Mailbox:
     def close(self) -> None:
         """Take no more calls."""
         self._open = False
-        try:
-            Client((_HOST, self._port), authkey=self._key).close()
-        except OSError:
-            pass
+        # Wakes `accept`. Not a `Client`, which would wait for ever where the thread has just ended by itself.
+        with suppress(OSError):
+            socket.create_connection((_HOST, self._port)).close()
         self._thread.join(timeout=5)
         self._listener.close()
 
