@@ -28,7 +28,7 @@ LOOPED = 0.5
 """Looped: at least this share of moves went back to a position held before (blocked moves apart)."""
 BLOCKED = 3
 """Blocked at the wall: this many moves in a row that changed nothing."""
-MIN_MOVES = 4
+_MIN_MOVES = 4
 
 _NEW = re.compile(
     r"\b(?:new|unexplored|unseen|unvisited|fresh)\s+(?:area|region|part|place|section|territory|ground|spot|window)s?\b"
@@ -142,8 +142,12 @@ def _saw_all(case: Case) -> list[int] | None:
 
 def _looped(case: Case) -> list[int] | None:
     again = [g.step for g in case.glimpses if g.kind in ("loop", "backtrack") and g.step is not None]
-    moves = len(case.glimpses) - 1
-    return again if moves >= MIN_MOVES and len(again) / moves >= LOOPED else None
+    return again if is_looping(len(again), len(case.glimpses) - 1) else None
+
+
+def is_looping(back: int, moves: int) -> bool:
+    """Whether so many of an episode's moves went back (blocked ones apart) that it counts as looped."""
+    return moves >= _MIN_MOVES and back / moves >= LOOPED
 
 
 def _blocked(case: Case) -> list[int] | None:
@@ -234,7 +238,7 @@ CATEGORIES: tuple[Category, ...] = (
     Category(
         "saw all, read wrong", f"at least {ALL:.0%} of every digit's strokes shown, wrong answer", _saw_all
     ),
-    Category("looped", f"at least {LOOPED:.0%} of {MIN_MOVES} or more moves went back", _looped),
+    Category("looped", f"at least {LOOPED:.0%} of {_MIN_MOVES} or more moves went back", _looped),
     Category("blocked at the wall", f"at least {BLOCKED} moves in a row changed nothing", _blocked),
     Category("budget spent", "the last action allowed was no answer", _budget),
     Category("claimed new, but seen", "a thought calls new what had been seen", _claimed_new),

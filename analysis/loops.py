@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..schemas import DIRECTIONS, Episode, Run
-from .audit import LOOPED, MIN_MOVES
+from .audit import is_looping
 from .database import Database
 from .measures import Row, Value
 from .statistics import cluster_bootstrap, proportion
@@ -81,11 +81,10 @@ def loop_moves(episode: Episode) -> list[LoopMove]:
 
 
 def looping(episode: Episode) -> bool:
-    """Whether at least half of an episode's moves, of four or more, went back (blocked ones apart), as in `audit`."""
+    """Whether `audit` would call an episode looped."""
     windows = episode.windows() or []
     back = sum(now != before and now in windows[:n] for n, (before, now) in enumerate(pairwise(windows), 1))
-    moves = len(windows) - 1
-    return moves >= MIN_MOVES and back / moves >= LOOPED
+    return is_looping(back, len(windows) - 1)
 
 
 def table(database: Database) -> list[Row]:

@@ -9,13 +9,13 @@ import polars as pl
 
 from ..schemas import Episode, Geometry, Run
 from ..schemas.enums import REASONS
-from ..schemas.metrics import Posterior, StepMetrics
+from ..schemas.metrics import EpisodeMetrics, Posterior, StepMetrics
 from ..schemas.tables import TABLES
 from ..traces.arrow import from_rows
 from ..traces.store import Store
 from .beliefs.events import episode_events
 from .beliefs.extract import extract
-from .derive import derive
+from .derive import VERSION, Derived, derive
 from .kernels import coverage
 from .kernels.acquisition import greedy_path, sweep_path
 from .metrics import canvases_of
@@ -44,10 +44,9 @@ def tracks(store: Store, run: Run, episode: Episode, reader: EvidenceReader | No
     long = len(episode.steps) > READ_EACH
     extent: Posterior = "none" if reader is None else "last" if long else "each"
     # A long episode takes seconds to derive anew (recurrences grow with the square of its length).
-    rows, reasons = stored_steps(store, run, episode) if long else [], {}
-    if not rows:
-        derived = derive(run, [episode], canvases, extent, reader)
-        rows, reasons = derived.steps, derived.episodes[0].reasons or {}
+    derived = stored(store, run, episode, reader) if long else None
+    derived = derived or derive(run, [episode], canvases, extent, reader)
+    rows, reasons = derived.steps, derived.episodes[0].reasons or {}
     canvas = canvases.whole.get(episode.canvas or "") if "coverage_window" not in reasons else None
     return {
         "coverage": _column(rows, "coverage_window"),
@@ -61,12 +60,21 @@ def tracks(store: Store, run: Run, episode: Episode, reader: EvidenceReader | No
     }
 
 
-def stored_steps(store: Store, run: Run, episode: Episode) -> list[StepMetrics]:
-    """An episode's rows of `step_metrics`, as far as they were derived before."""
+def stored(store: Store, run: Run, episode: Episode, reader: EvidenceReader | None) -> Derived | None:
+    """An episode's metrics as they were derived before; None without those of this version and this reader."""
     ingest = store.run_row(run.run)["ingest_id"]
     mine = (pl.col("ingest_id") == ingest) & (pl.col("episode_id") == episode.episode_id)
-    rows = store.raw("step_metrics").filter(mine).sort("glimpse").collect().to_dicts()
-    return from_rows(StepMetrics, TABLES["step_metrics"], rows)
+    good = pl.col("version") == VERSION
+    if reader is not None:
+        good &= pl.col("posterior_version") == reader.version
+    rows = store.raw("episode_metrics").filter(mine & good).collect().to_dicts()
+    steps = store.raw("step_metrics").filter(mine).sort("glimpse").collect().to_dicts() if rows else []
+    if not steps:
+        return None
+    return Derived(
+        from_rows(EpisodeMetrics, TABLES["episode_metrics"], rows),
+        from_rows(StepMetrics, TABLES["step_metrics"], steps),
+    )
 
 
 def _column(rows: list[StepMetrics], name: str) -> list[Any] | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .context import OPTIONS, UsageError, emit, open_store, open_store_for, progress, select, show_table, warn
+from .context import OPTIONS, UsageError, counting, emit, open_store, open_store_for, select, show_table, warn
 from .replay import Traces, evidence_mode
 from .tabulate import FORMATS, write
 
@@ -152,12 +152,7 @@ def open_database(store: Store, selected: Sequence[Selected] | None, posterior: 
     """The views over the selected runs, with their metrics derived first, under a progress bar."""
     from ..analysis.database import Database
 
-    with progress("metrics") as bar:
-        task = bar.task_ids[0]
-
-        def advance(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
+    with counting("metrics") as advance:
         return Database(store, selected, posterior=posterior, progress=advance)
 
 

@@ -14,10 +14,10 @@ from .context import (
     OPTIONS,
     NotHeld,
     UsageError,
+    counting,
     emit,
     open_store,
     percent,
-    progress,
     say,
     select,
     show_table,
@@ -115,14 +115,10 @@ def _ask(
         asked = Asked(find(name, model_tables()), allowed, prompts(prompt_folder), concurrency)
     except ValueError as error:
         raise UsageError(f"no extractor {name!r}: {error}") from error
-    with progress(f"{name} reads") as bar:
+    with counting(f"{name} reads") as advance:
         try:
             found, outcome = asked_beliefs(
-                open_store(create=True),
-                asked,
-                thoughts,
-                fresh=fresh,
-                progress=lambda done, n: bar.update(bar.task_ids[0], completed=done, total=n),
+                open_store(create=True), asked, thoughts, fresh=fresh, progress=advance
             )
         except (ValueError, TypeError, KeyError) as error:
             raise UsageError(f"a prior is not understood: {error}") from error

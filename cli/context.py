@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -301,6 +301,13 @@ def progress(title: str) -> Iterator[Progress]:
     with Progress(*columns, console=console(error=True), transient=True, disable=quiet) as bar:
         bar.add_task(title, total=None)
         yield bar
+
+
+@contextmanager
+def counting(title: str) -> Iterator[Callable[[int, int], None]]:
+    """The same for work that says how much is done: a function of done and total."""
+    with progress(title) as bar:
+        yield lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total)
 
 
 def show_diagnostics(diagnostics: Sequence[Diagnostic], *, limit: int = 20) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .context import OPTIONS, NotHeld, UsageError, emit, open_store_for, progress, select
+from .context import OPTIONS, NotHeld, UsageError, counting, emit, open_store_for, select
 from .replay import EvidenceOption, Traces, evidence_mode, get_predictor
 from .tabulate import write
 
@@ -49,8 +49,7 @@ def counterfactual(
     rows = []
     for chosen in select(store, traces or []):
         source = load_source(store, chosen.run, chosen.ids)
-        with progress(chosen.run) as bar:
-            advance = lambda done, of: bar.update(bar.task_ids[0], completed=done, total=of)  # noqa: E731
+        with counting(chosen.run) as advance:
             made = _make(
                 store, source, reader, mode, stop, extend or policy, steps, policy is not None, advance
             )

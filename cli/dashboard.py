@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .context import UsageError, open_store, progress, say, select, warn
+from .context import UsageError, counting, open_store, say, select, warn
 from .replay import Traces
 
 LOCAL = "127.0.0.1"
@@ -31,13 +31,8 @@ def dashboard(
 
     store = open_store(create=bool(traces))
     selected = [(chosen.run, chosen.ids) for chosen in select(store, traces or [])]
-    with progress("metrics") as bar:
-        ensure(
-            store,
-            [run for run, _ in selected],
-            "last",
-            progress=lambda done, of: bar.update(bar.task_ids[0], completed=done, total=of),
-        )
+    with counting("metrics") as advance:
+        ensure(store, [run for run, _ in selected], "last", progress=advance)
     if host not in (LOCAL, "localhost", "::1"):
         warn(f"anyone who can reach {host}:{port} can read this store; there is no password")
     say(f"dashboard on http://{host}:{port} (Ctrl-C ends it)")

@@ -13,11 +13,11 @@ from .context import (
     OPTIONS,
     NotHeld,
     UsageError,
+    counting,
     emit,
     open_store,
     open_store_for,
     percent,
-    progress,
     say,
     select,
     show_table,
@@ -166,16 +166,9 @@ def swap(
             elif dry_run:
                 outcome, ended = estimate(store, plan, reader, fresh=fresh), False
             else:
-                with progress(f"{name} reads") as bar:
+                with counting(f"{name} reads") as advance:
                     outcome = run_swap(
-                        store,
-                        plan,
-                        reader,
-                        concurrency=concurrency,
-                        fresh=fresh,
-                        progress=lambda done, n, bar=bar: bar.update(
-                            bar.task_ids[0], completed=done, total=n
-                        ),
+                        store, plan, reader, concurrency=concurrency, fresh=fresh, progress=advance
                     )
                 ended = True
             _merge(total, outcome)
@@ -195,9 +188,7 @@ def _merge(total: Outcome, outcome: Outcome) -> None:
         total.cost = (total.cost or 0.0) + outcome.cost
 
 
-def _report_swap(
-    total: Outcome, rows: list[dict[str, Any]], dry_run: bool, batches: Batches | None = None
-) -> None:
+def _report_swap(total: Outcome, rows: list[dict[str, Any]], dry_run: bool, batches: Batches | None) -> None:
     if OPTIONS.json:
         keys = ("predictor_calls", "cached", "deduplicated", "failed", "cost", "stopped")
         keys = (*keys, "errors", "not_applicable")

@@ -5,17 +5,17 @@ Replies go the way of all replies: into the `predictions` table, where they are 
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
 from ...replay.ask import Pending
+from ...replay.predictors.llm.predictor import ModelPredictor
 from ...replay.swap import Outcome, answered
 from ...schemas import PredictionRow, PredictorInput, Reading, Usage
 from ...traces.adapters.messages import add_usage
-from ...traces.models import Limits, ModelSpec, Prompts
-from ...traces.models.client import Client, Turn
+from ...traces.models import Prompts
+from ...traces.models.client import Turn
 from ...traces.models.replies import parse_action
 from ...traces.store import Store
 from .events import Prior, prior_states, step_event
@@ -32,38 +32,11 @@ ATTEMPTS = 3
 _KINDS, _STRENGTHS = get_args(Kind), get_args(Strength)
 
 
-class Asked:
-    """Asks a model what a thought states: a `Predictor` of inputs of `FORM`.
+class Asked(ModelPredictor):
+    """Asks a model what a thought states: a `Predictor` of inputs of `FORM`."""
 
-    Args:
-        spec: which model.
-        limits: shared by everything that one command asks.
-        prompts: prompt files; `beliefs.txt` is used.
-        concurrency: thoughts under way at once.
-
-    Raises:
-        ValueError: for a model that cannot be asked (see `Client`).
-        MissingExtra: without the extra `llm`.
-    """
-
-    settings: Mapping[str, Any]
     representations: Sequence[str] = (FORM.partition("@")[0],)
-
-    def __init__(
-        self,
-        spec: ModelSpec,
-        limits: Limits | None = None,
-        prompts: Prompts | None = None,
-        concurrency: int = 8,
-    ) -> None:
-        self.name, self.version, self.concurrency = spec.name, spec.id, concurrency
-        self._client, self._prompts = Client(spec, limits), prompts or Prompts()
-        self.settings = self._client.settings
-        self.prompt_hash = self._prompts.hash("beliefs", "beliefs_unassigned")
-
-    def predict(self, item: PredictorInput) -> Reading:
-        """Ask about one thought."""
-        return asyncio.run(self.predict_async(item))
+    prompt_names = ("beliefs", "beliefs_unassigned")
 
     async def predict_async(self, item: PredictorInput) -> Reading:
         """Ask about one thought, again where a reply has not the structure asked for; the last reply counts.
@@ -72,10 +45,10 @@ class Asked:
             StopAsking: where the model should not be asked any more.
             RequestFailed: where this thought got no reply.
         """
-        turn, usage = Turn("user", (question(self._prompts, item.text or "", item.n_panels),)), Usage()
+        turn, usage = Turn("user", (question(self.prompts, item.text or "", item.n_panels),)), Usage()
         reading = Reading(None, usage=usage)
         for _ in range(ATTEMPTS):
-            reply = await self._client.ask([turn])
+            reply = await self.client.ask([turn])
             add_usage(usage, reply.usage)
             reading.raw = reply.text
             reading.parse_status = "unparseable" if structure(reply.text) is None else "ok"

@@ -132,6 +132,22 @@ def _rows(source: Source, text: Any, model: Any, condition: Any, level: Any, by:
 
 def register(app: dash.Dash, source: Source) -> None:
     """Add the callbacks."""
+    _register_table(app, source)
+    _register_figures(app, source)
+    app.clientside_callback(
+        dash.ClientsideFunction("mnistpro", "chooseRuns"),
+        Output("chosen", "data"),
+        Input("runs-choose", "n_clicks"),
+        Input("runs-clear", "n_clicks"),
+        State("runs", "selectedRows"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        "rows => !(rows && rows.length)", Output("runs-choose", "disabled"), Input("runs", "selectedRows")
+    )
+
+
+def _register_table(app: dash.Dash, source: Source) -> None:
     names = ("text", "model", "condition", "level", "by")
     filters = [Input(f"runs-{name}", "value") for name in names]
 
@@ -168,6 +184,8 @@ def register(app: dash.Dash, source: Source) -> None:
         prevent_initial_call=True,
     )
 
+
+def _register_figures(app: dash.Dash, source: Source) -> None:
     @app.callback(
         Output("runs-figures", "children"),
         Input("runs-settled", "data"),
@@ -218,15 +236,3 @@ def register(app: dash.Dash, source: Source) -> None:
         what = f"{len(runs)} runs together" if len(runs) > 1 else figures.short(runs[0], 30) if runs else ""
         hint = " (first row; select others)" if not selected else ""
         return figures.themed(plot, dark=scheme == "dark"), what + hint
-
-    app.clientside_callback(
-        dash.ClientsideFunction("mnistpro", "chooseRuns"),
-        Output("chosen", "data"),
-        Input("runs-choose", "n_clicks"),
-        Input("runs-clear", "n_clicks"),
-        State("runs", "selectedRows"),
-        prevent_initial_call=True,
-    )
-    app.clientside_callback(
-        "rows => !(rows && rows.length)", Output("runs-choose", "disabled"), Input("runs", "selectedRows")
-    )

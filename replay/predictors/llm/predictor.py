@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ....schemas import PredictorInput, Reading
@@ -16,14 +16,14 @@ from ...representations import REPRESENTATIONS
 _REPLY_TOKENS = 60
 
 
-class LLM:
-    """Shows evidence to a model and reads its reply, as the official runner would and robustly.
+class ModelPredictor:
+    """What predictors that ask a model have in common; they add `predict_async`.
 
     Args:
         spec: which model.
         limits: shared by everything that one command asks.
         prompts: prompt files.
-        concurrency: readings under way at once.
+        concurrency: inputs under way at once.
 
     Raises:
         ValueError: for a model that cannot be asked (see `Client`).
@@ -31,7 +31,9 @@ class LLM:
     """
 
     settings: Mapping[str, Any]
-    representations: Sequence[str] = tuple(REPRESENTATIONS)
+    representations: Sequence[str]
+    prompt_names: Iterable[str]
+    """Prompt files that a reply depends on."""
 
     def __init__(
         self,
@@ -41,12 +43,9 @@ class LLM:
         concurrency: int = 8,
     ) -> None:
         self.name, self.version, self.concurrency = spec.name, spec.id, concurrency
-        self.client = Client(spec, limits)
+        self.client, self.prompts = Client(spec, limits), prompts or Prompts()
         self.settings = self.client.settings
-        self._prompts = prompts or Prompts()
-        self.prompt_hash = self._prompts.hash(
-            *{name for form in REPRESENTATIONS for name in reading_prompts(form)}
-        )
+        self.prompt_hash = self.prompts.hash(*self.prompt_names)
 
     def predict(self, item: PredictorInput) -> Reading:
         """Read one input."""
@@ -59,6 +58,17 @@ class LLM:
             StopAsking: where the model should not be asked any more.
             RequestFailed: where this input got no reply.
         """
+        raise NotImplementedError
+
+
+class LLM(ModelPredictor):
+    """Shows evidence to a model and reads its reply, as the official runner would and robustly."""
+
+    representations: Sequence[str] = tuple(REPRESENTATIONS)
+    prompt_names = frozenset(name for form in REPRESENTATIONS for name in reading_prompts(form))
+
+    async def predict_async(self, item: PredictorInput) -> Reading:
+        """Read one input (see `ModelPredictor`)."""
         return self.reading(await self.client.ask([self.turn(item)]), item.n_panels)
 
     @staticmethod
@@ -86,4 +96,4 @@ class LLM:
     def turn(self, item: PredictorInput) -> Turn:
         """The message for one input: the text, then the pictures in order."""
         form = item.representation.partition("@")[0]
-        return reading_question(self._prompts, form, item.n_panels, item.images, item.text)
+        return reading_question(self.prompts, form, item.n_panels, item.images, item.text)
