@@ -169,7 +169,10 @@ def worth(rows: Sequence[Row]) -> go.Figure:
     figure.update_xaxes(
         title="reader's confidence where the agent stopped", tickformat=".0%", range=[0, 1.03]
     )
-    return figure.update_yaxes(title="best gain of one more glimpse", tickformat="+.1%")
+    gains = [row["voi_max"] for row in rows]
+    # At least two percent high: smaller gains would all stand at ticks of the same name.
+    height = [min(0.0, *gains) - 0.005, max(0.02, 1.1 * max(gains))]
+    return figure.update_yaxes(title="best gain of one more glimpse", tickformat="+.1%", range=height)
 
 
 def belief_events(rows: Sequence[Row]) -> go.Figure:
