@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, NamedTuple
 
@@ -29,21 +31,29 @@ class Timed(NamedTuple):
     latency: float | None
 
 
-Asker = Callable[[Predictor, list[Pending], int], Iterable[tuple[Pending, Timed]]]
-"""Asks a predictor for inputs, so many at once; replies come as they are received, failures as exceptions."""
+Receive = Callable[[list[tuple[Pending, Timed]]], None]
+"""Takes replies as they come, failures as exceptions, before their slots are used for other inputs."""
+
+Asker = Callable[[Predictor, list[Pending], int, Receive], None]
+"""Asks a predictor for inputs, so many at once."""
 
 
-def ask(predictor: Predictor, tasks: list[Pending], concurrency: int) -> Iterator[tuple[Pending, Timed]]:
-    """Ask for each task; replies come as they are received, failures as exceptions."""
+def ask(predictor: Predictor, tasks: list[Pending], concurrency: int, receive: Receive) -> None:
+    """Ask for each task; none is begun after a `StopAsking` where they are asked for one by one."""
     if hasattr(predictor, "predict_async"):
-        yield from _ask_async(predictor, tasks, concurrency)
+        # The objects of a plan outlive the asking: looked through at each collection, they cost 1 ms a reply.
+        gc.freeze()
+        try:
+            asyncio.run(_ask_async(predictor, tasks, concurrency, receive))
+        finally:
+            gc.unfreeze()
     elif hasattr(predictor, "predict_batch"):
-        yield from _ask_batches(predictor, tasks)
+        _ask_batches(predictor, tasks, receive)
     elif concurrency <= 1:
         for task in tasks:
-            yield task, _timed(predictor, task.input())
+            receive([(task, _timed(predictor, task.input()))])
     else:
-        yield from _ask_threads(predictor, tasks, concurrency)
+        _ask_threads(predictor, tasks, concurrency, receive)
 
 
 def _timed(predictor: Predictor, item: PredictorInput) -> Timed:
@@ -55,20 +65,18 @@ def _timed(predictor: Predictor, item: PredictorInput) -> Timed:
     return Timed(reply, time.perf_counter() - begun)
 
 
-def _ask_threads(
-    predictor: Predictor, tasks: list[Pending], concurrency: int
-) -> Iterator[tuple[Pending, Timed]]:
+def _ask_threads(predictor: Predictor, tasks: list[Pending], concurrency: int, receive: Receive) -> None:
     with ThreadPoolExecutor(concurrency) as pool:
         futures = {pool.submit(lambda t=task: _timed(predictor, t.input())): task for task in tasks}
         try:
             for future in as_completed(futures):
-                yield futures[future], future.result()
+                receive([(futures[future], future.result())])
         finally:
             for future in futures:
                 future.cancel()
 
 
-def _ask_batches(predictor: Any, tasks: list[Pending]) -> Iterator[tuple[Pending, Timed]]:
+def _ask_batches(predictor: Any, tasks: list[Pending], receive: Receive) -> None:
     for at in range(0, len(tasks), _CHUNK):
         chunk = tasks[at : at + _CHUNK]
         items = [task.input() for task in chunk]
@@ -78,44 +86,59 @@ def _ask_batches(predictor: Any, tasks: list[Pending]) -> Iterator[tuple[Pending
             if len(replies) != len(items):
                 raise ValueError(f"{len(replies)} replies for {len(items)} inputs")
         except Exception:
-            yield from ((task, _timed(predictor, item)) for task, item in zip(chunk, items, strict=True))
+            for task, item in zip(chunk, items, strict=True):
+                receive([(task, _timed(predictor, item))])
             continue
         latency = (time.perf_counter() - begun) / len(items)
-        yield from ((task, Timed(reply, latency)) for task, reply in zip(chunk, replies, strict=True))
+        receive([(task, Timed(reply, latency)) for task, reply in zip(chunk, replies, strict=True)])
 
 
-def _ask_async(predictor: Any, tasks: list[Pending], concurrency: int) -> Iterator[tuple[Pending, Timed]]:
-    """Drive an event loop from here, so that each reply is journalled before the next is waited for."""
+async def _ask_async(predictor: Any, tasks: list[Pending], concurrency: int, receive: Receive) -> None:
+    queue, received = deque(tasks), _Together(receive)
 
-    async def one(task: Pending) -> tuple[Pending, Timed]:
-        begun = time.perf_counter()
+    async def slot() -> None:
+        while queue:
+            task = queue.popleft()
+            begun = time.perf_counter()
+            try:
+                reply: Reading | Exception = await predictor.predict_async(task.input())
+            except Exception as error:
+                reply = error
+            if isinstance(reply, StopAsking):
+                queue.clear()
+            await received(task, Timed(reply, time.perf_counter() - begun))
+
+    await asyncio.gather(*(slot() for _ in range(concurrency)))
+
+
+class _Together:
+    """Hands on replies that arrive in the same round of the event loop together: saving them costs one fsync."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._round: asyncio.Future[None] | None = None
+        self._arrived: list[tuple[Pending, Timed]] = []
+
+    async def __call__(self, task: Pending, timed: Timed) -> None:
+        self._arrived.append((task, timed))
+        if self._round is None:
+            loop = asyncio.get_running_loop()
+            self._round = loop.create_future()
+            loop.call_soon(self._hand_on)
+        await self._round
+
+    def _hand_on(self) -> None:
+        assert self._round is not None
+        arrived, self._arrived = self._arrived, []
+        done, self._round = self._round, None
+        error = None
         try:
-            reply: Reading | Exception = await predictor.predict_async(task.input())
-        except Exception as error:
-            reply = error
-        return task, Timed(reply, time.perf_counter() - begun)
-
-    with asyncio.Runner() as runner:
-        loop, waiting, queue = runner.get_loop(), set(), iter(tasks)
-        try:
-            while True:
-                for task in queue:
-                    waiting.add(loop.create_task(one(task)))
-                    if len(waiting) >= concurrency:
-                        break
-                if not waiting:
-                    return
-                # Not `runner.run`: its handling of signals takes longer than a reply where many tasks wait.
-                done, waiting = loop.run_until_complete(_first(waiting))
-                for finished in done:
-                    task, timed = finished.result()
-                    if isinstance(timed.reply, StopAsking):
-                        queue = iter(())
-                    yield task, timed
-        finally:
-            for task in waiting:
-                task.cancel()
-
-
-async def _first(waiting: set[asyncio.Task[Any]]) -> tuple[set[asyncio.Task[Any]], set[asyncio.Task[Any]]]:
-    return await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            self._receive(arrived)
+        except Exception as raised:
+            error = raised
+        if done.cancelled():  # interrupted: the replies are kept all the same
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(None)

@@ -11,7 +11,7 @@ from ..traces.arrow import to_arrow
 from ..traces.journal import Journal
 from ..traces.models.batch import Question, Standing, check, submit
 from ..traces.store import Store
-from .ask import Pending, Timed
+from .ask import Pending, Receive, Timed
 from .plan import Plan
 from .predictors.llm.predictor import LLM
 from .swap import Outcome, estimate, prediction_row, swap
@@ -64,8 +64,8 @@ def swap_by_batch(
         standing = check(predictor.client, journal)
         if standing is None:
 
-            def asker(_: object, pending: list[Pending], __: int) -> Iterator[tuple[Pending, Timed]]:
-                return _submit(predictor, journal, pending, requests)
+            def asker(_: object, pending: list[Pending], __: int, receive: Receive) -> None:
+                _submit(predictor, journal, pending, requests, receive)
 
             outcome = swap(store, plan, predictor, fresh=fresh, asker=asker)
             outcome.predictor_calls = requests.submitted
@@ -78,7 +78,7 @@ def swap_by_batch(
             requests.collected = len(rows)
             store.append_arrow("predictions", to_arrow("predictions", [r for r in rows if r.error is None]))
             journal.clear()
-    outcome = swap(store, plan, predictor, asker=lambda *_: ())
+    outcome = swap(store, plan, predictor, asker=lambda *_: None)
     _count(outcome, rows)
     return outcome, requests
 
@@ -104,10 +104,9 @@ def _name(plan: Plan, predictor: LLM) -> str:
 
 
 def _submit(
-    predictor: LLM, journal: Journal, pending: list[Pending], requests: Requests
-) -> Iterator[tuple[Pending, Timed]]:
+    predictor: LLM, journal: Journal, pending: list[Pending], requests: Requests, receive: Receive
+) -> None:
     """Submit within the limits; where they are reached, the first task left out says so."""
-    stopped: list[tuple[Pending, Timed]] = []
 
     def questions() -> Iterator[Question]:
         for task in pending:
@@ -115,7 +114,7 @@ def _submit(
             try:
                 predictor.client.limits.book(predictor.price(item))
             except StopAsking as reached:
-                stopped.append((task, Timed(reached, None)))
+                receive([(task, Timed(reached, None))])
                 return
             key = {"input_hash": task.input_hash, "representation": task.representation}
             yield Question({**key, "n_panels": item.n_panels}, predictor.turn(item))
@@ -123,7 +122,6 @@ def _submit(
     standing = submit(predictor.client, journal, questions())
     if standing is not None:
         requests.ids, requests.submitted = [standing.id], len(standing.keys)
-    yield from stopped
 
 
 def _rows(predictor: LLM, standing: Standing) -> list[PredictionRow]:

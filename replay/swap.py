@@ -133,25 +133,36 @@ def answered(
         known = {} if fresh else stored_predictions(store, predictor, [item.input_hash for item in inputs])
         pending = [item for item in inputs if item.input_hash not in known]
         outcome.cached = len(inputs) - len(pending)
-        for done, (item, reply) in enumerate(
-            asker(predictor, pending, concurrency or predictor.concurrency), 1
-        ):
-            if isinstance(reply.reply, StopAsking):
-                outcome.stopped = str(reply.reply)
-                continue
-            row = prediction_row(item.input_hash, item.representation, item.n_panels, predictor, reply)
-            outcome.predictor_calls += 1
-            if row.error is None:
-                journal.append(_journal_line(row))
-                known[row.input_hash] = row
-                outcome.cost = (outcome.cost or 0.0) + row.cost if row.cost is not None else outcome.cost
-            else:
-                outcome.failed += 1
-                outcome.errors[row.error] += 1
-                outcome.failures[row.input_hash] = row.error
-            progress(done, len(pending))
+
+        def receive(replies: list[tuple[Pending, Timed]]) -> None:
+            asked = [pair for pair in replies if not isinstance(pair[1].reply, StopAsking)]
+            for _, reply in replies:
+                if isinstance(reply.reply, StopAsking):
+                    outcome.stopped = str(reply.reply)
+            rows = [
+                prediction_row(item.input_hash, item.representation, item.n_panels, predictor, reply)
+                for item, reply in asked
+            ]
+            journal.append(*(_journal_line(row) for row in rows if row.error is None))
+            for row in rows:
+                _count(outcome, row)
+                if row.error is None:
+                    known[row.input_hash] = row
+            progress(outcome.predictor_calls, len(pending))
+
+        asker(predictor, pending, concurrency or predictor.concurrency, receive)
         fold(store, journal)
     return known
+
+
+def _count(outcome: Outcome, row: PredictionRow) -> None:
+    outcome.predictor_calls += 1
+    if row.error is not None:
+        outcome.failed += 1
+        outcome.errors[row.error] += 1
+        outcome.failures[row.input_hash] = row.error
+    elif row.cost is not None:
+        outcome.cost = (outcome.cost or 0.0) + row.cost
 
 
 def estimate(store: Store, plan: Plan, predictor: Predictor, *, fresh: bool = False) -> Outcome:

@@ -36,9 +36,10 @@ class Journal:
         if whole < len(data):
             self._file.truncate(whole)
 
-    def append(self, record: dict[str, Any]) -> None:
-        """Write one record and wait until it is on disk."""
-        self._file.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY))
+    def append(self, *records: dict[str, Any]) -> None:
+        """Write records and wait until they are on disk."""
+        form = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
+        self._file.writelines(orjson.dumps(record, option=form) for record in records)
         self._file.flush()
         os.fsync(self._file.fileno())
 

@@ -143,8 +143,8 @@ async def _encode(
 def _request(client: Client, custom_id: str, *turns: Turn) -> BatchRequest:
     from pydantic_ai.models.batch import BatchRequest
 
-    # Neither is part of a request's body, and a batch has none of either.
-    settings: Any = {k: v for k, v in client.asked_with.items() if k not in ("timeout", "max_retries")}
+    # No part of a request's body, and a batch has none.
+    settings: Any = {name: value for name, value in client.asked_with.items() if name != "timeout"}
     return BatchRequest(custom_id=custom_id, messages=list(map(message, turns)), model_settings=settings)
 
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from ...schemas import StopAsking, Usage
 from ...schemas.extras import require
 from .limits import Limits
-from .providers import build, rehearse
+from .providers import build, rehearse, sent_once
 from .spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ class Client:
         self.spec = spec
         self.limits = limits or Limits()
         self._attempts = attempts
-        # The provider's own retries are off, so that limits and attempts are counted in one place for all.
-        self.asked_with = {**spec.settings, "max_retries": 0}
+        # Retries are counted here for all providers (see `sent_once`).
+        self.asked_with = {name: value for name, value in spec.settings.items() if name != "max_retries"}
         body, self._secrets = asyncio.run(rehearse(spec, self.asked_with))
         self.settings: dict[str, Any] = {"model": spec.id, "sent": body}
         if spec.base_url:
@@ -99,7 +99,7 @@ class Client:
             )
         self._unlisted: set[str | None] = set()
         self._stopped: StopAsking | None = None
-        self._model: Model | None = None
+        self._model: tuple[Model, dict[str, Any]] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def price(self, tokens_in: int, tokens_out: int) -> float | None:
@@ -150,10 +150,11 @@ class Client:
 
         await self.limits.request()
         began = time.perf_counter()
+        model, settings = self._here()
         response = await model_request(
-            self._here(),
+            model,
             messages,
-            model_settings=self.asked_with,  # type: ignore[arg-type]
+            model_settings=settings,  # type: ignore[arg-type]
             model_request_parameters=ModelRequestParameters(function_tools=list(tools)),
         )
         reply = self.read(response, time.perf_counter() - began)
@@ -173,11 +174,12 @@ class Client:
             raise UnexpectedModelBehavior("a reply with nothing in it")
         return Reply(response.text or "", self._usage(response), latency, message=response)
 
-    def _here(self) -> Model:
-        """The model object of the running event loop, to which its connections belong."""
+    def _here(self) -> tuple[Model, dict[str, Any]]:
+        """The model object of the running event loop, to which its connections belong, and its settings."""
         loop = asyncio.get_running_loop()
         if self._model is None or self._loop is not loop:
-            self._model, self._loop = build(self.spec), loop
+            model = build(self.spec)
+            self._model, self._loop = (model, {**self.asked_with, **sent_once(model)}), loop
         return self._model
 
     def _usage(self, response: ModelResponse) -> Usage:

@@ -46,6 +46,18 @@ def build(spec: ModelSpec, transport: httpx2.AsyncBaseTransport | None = None) -
         raise ValueError(f"{spec.name}: {' '.join(str(error).split())}") from error
 
 
+def sent_once(model: Model) -> dict[str, Any]:
+    """Keep the provider's SDK from repeating requests: on its client where it can be, else by these settings.
+
+    As a setting, it would make pydantic-ai copy the OpenAI, Anthropic or Groq client for each request (1 ms).
+    """
+    client = getattr(model, "client", None)
+    if not isinstance(getattr(client, "max_retries", None), int):
+        return {"max_retries": 0}
+    client.max_retries = 0  # type: ignore[union-attr]
+    return {}
+
+
 def _provider(spec: ModelSpec, http_client: httpx2.AsyncClient) -> Any:
     from pydantic_ai.providers import infer_provider_class
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider

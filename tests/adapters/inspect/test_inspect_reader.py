@@ -107,7 +107,7 @@ def chunked(ten, tmp_path):
     from inspect_logs import tool_log
 
     write_eval_log(tool_log(ten), str(tmp_path / "log.eval"))
-    convert(str(tmp_path / "log.eval"), str(tmp_path / "out"), chunk_size=3, attachments_chunk_bytes=4000)
+    convert(str(tmp_path / "log.eval"), str(tmp_path / "out"), chunk_size=3, attachments_chunk_bytes=2000)
     return tmp_path / "out" / "log.eval"
 
 
@@ -125,7 +125,7 @@ def test_real_evaluation_in_chunks(ten, tmp_path):
     from inspect_logs import evaluate
 
     path = evaluate(ten, tmp_path)
-    convert(str(path), str(tmp_path / "out"), chunk_size=4, attachments_chunk_bytes=4000)
+    convert(str(path), str(tmp_path / "out"), chunk_size=4, attachments_chunk_bytes=2000)
     whole, parts = read(path, "inspect").episodes, read(tmp_path / "out" / path.name, "inspect").episodes
     for step in (step for episode in [*whole, *parts] for step in episode.steps):
         # The converter keeps equal messages once, so that they have one id.
@@ -137,6 +137,7 @@ def test_real_evaluation_in_chunks(ten, tmp_path):
 def test_lost_chunk(ten, chunked, lost):
     """What one sample lost harms no other, and what is left of it keeps its place."""
     buffer, whole = io.BytesIO(), Archive(chunked.open("rb"))
+    assert f"samples/ep1_epoch_1/{lost}" in whole.names()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in whole.names():
             if name != f"samples/ep1_epoch_1/{lost}":
