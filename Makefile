@@ -11,7 +11,7 @@ demo: .venv/demo
 	$(BIN)/mnistpro-replay demo --out mnistpro-demo
 
 test: .venv/dev
-	$(BIN)/python -m pytest -n 2 -m "not ($(SLOW))"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ($(SLOW))"
 
 # Needs a Chromium at /usr/bin/chromium.
 test-slow: .venv/dev

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -215,6 +217,18 @@ def test_stopping_when_sufficient_saves_moves_and_is_calibrated(fresh: Store) ->
     assert [a.counterfactual.prediction.answer for a in again] == [
         a.counterfactual.prediction.answer for a in made
     ]
+
+
+@pytest.mark.soak
+def test_stopping_when_sufficient_is_calibrated_over_500_episodes(tmp_path: Path) -> None:
+    store, reader = Store(tmp_path, create=True), load("reference")
+    run = record(Plan(policy="sweep", episodes=500), store).run
+    source = load_source(store, run)
+    stops = sufficient_glimpses(store, source, "window", reader, lambda done, total: None)
+    row = counterfactual_rows(run, stop_at(store, source, reader, "window", stops))[0]
+    accuracy, confidence = row["counterfactual"].interval, row["mean_confidence"].interval
+    assert accuracy.n == 500 and row["moves_saved"].interval.low > 0.5
+    assert accuracy.low <= confidence.estimate <= accuracy.high
 
 
 def test_going_on_and_walking_another_way(fresh: Store) -> None:

@@ -26,6 +26,9 @@ TOPOLOGY = {"strokes": "147", "curves": "235", "loops": "0689"}
 Reference = dict[str, list[dict[str, Any]]]
 
 
+pytestmark = pytest.mark.soak  # all archives of the official runner
+
+
 @pytest.fixture(scope="module")
 def reference(shared: Path) -> Reference:
     """Rows of the official metrics, by run."""

@@ -17,6 +17,8 @@ from mnistpro_replay.traces.ingest import ingest
 from mnistpro_replay.traces.store import Store
 from mnistpro_replay.traces.world import embedded
 
+pytestmark = pytest.mark.soak  # all archives of the official runner
+
 
 @pytest.fixture(scope="module")
 def reference(shared: Path) -> dict[str, dict[str, dict]]:
