@@ -1,7 +1,7 @@
 """Another predictor reads the same frozen evidence: plan, deduplicate, answer from the cache, ask, pair.
 
-Replies go to a journal, one fsynced line each, and from there into the `predictions` table. A reply that
-was received is never asked for again, whatever happens to this process.
+Replies go to a journal, a line each, fsynced before another input takes their place, and from there into the
+`predictions` table. A reply that was received is never asked for again, whatever happens to this process.
 """
 
 from __future__ import annotations

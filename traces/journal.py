@@ -1,4 +1,4 @@
-"""Append-only journals: one fsynced JSON line per thing received, so that a crash loses at most one."""
+"""Append-only journals: a JSON line per thing received, fsynced, so that a crash loses what was under way."""
 
 from __future__ import annotations
 
