@@ -32,7 +32,7 @@ class Timed(NamedTuple):
 
 
 Receive = Callable[[list[tuple[Pending, Timed]]], None]
-"""Takes replies as they come, failures as exceptions, before their slots are used for other inputs."""
+"""Takes replies as they come, failures as exceptions."""
 
 Asker = Callable[[Predictor, list[Pending], int, Receive], None]
 """Asks a predictor for inputs, so many at once."""
@@ -112,7 +112,10 @@ async def _ask_async(predictor: Any, tasks: list[Pending], concurrency: int, rec
 
 
 class _Together:
-    """Hands on replies that arrive in the same round of the event loop together: saving them costs one fsync."""
+    """Hands on the replies of one round of the event loop together, before their slots ask again.
+
+    Saving them costs one fsync; a crash loses no more than what is under way.
+    """
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive

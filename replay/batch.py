@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -137,11 +136,9 @@ def _rows(predictor: LLM, standing: Standing) -> list[PredictionRow]:
 
 def _count(outcome: Outcome, collected: list[PredictionRow]) -> None:
     """Add the failures and the cost of a collected batch, and say what it did not ask."""
-    errors = {row.input_hash: row.error for row in collected if row.error is not None}
-    costs = [row.cost for row in collected if row.cost is not None]
-    outcome.failed, outcome.errors = len(errors), Counter(errors.values())
-    outcome.cost = sum(costs) if costs else None
+    for row in collected:
+        outcome.count(row)
     if collected:
         unread = {pair.task.input_hash for pair in outcome.pairs if pair.prediction is None}
-        if left := len(unread - errors.keys()):
+        if left := len(unread - outcome.failures.keys()):
             outcome.stopped = f"{left} inputs were not in the batch"

@@ -1,7 +1,7 @@
 """Another predictor reads the same frozen evidence: plan, deduplicate, answer from the cache, ask, pair.
 
-Replies go to a journal, a line each, fsynced before another input takes their place, and from there into the
-`predictions` table. A reply that was received is never asked for again, whatever happens to this process.
+Replies go to a journal, a line each, fsynced as they come, and from there into the `predictions` table. A
+reply that was received is never asked for again, whatever happens to this process.
 """
 
 from __future__ import annotations
@@ -60,6 +60,15 @@ class Outcome:
     errors: Counter[str] = field(default_factory=Counter)
     failures: dict[str, str] = field(default_factory=dict)
     not_applicable: Counter[str] = field(default_factory=Counter)
+
+    def count(self, row: PredictionRow) -> None:
+        """Add what a reply cost, or why there is none."""
+        if row.error is not None:
+            self.failed += 1
+            self.errors[row.error] += 1
+            self.failures[row.input_hash] = row.error
+        elif row.cost is not None:
+            self.cost = (self.cost or 0.0) + row.cost
 
 
 def swap(
@@ -135,34 +144,24 @@ def answered(
         outcome.cached = len(inputs) - len(pending)
 
         def receive(replies: list[tuple[Pending, Timed]]) -> None:
-            asked = [pair for pair in replies if not isinstance(pair[1].reply, StopAsking)]
-            for _, reply in replies:
-                if isinstance(reply.reply, StopAsking):
-                    outcome.stopped = str(reply.reply)
-            rows = [
-                prediction_row(item.input_hash, item.representation, item.n_panels, predictor, reply)
-                for item, reply in asked
-            ]
-            journal.append(*(_journal_line(row) for row in rows if row.error is None))
-            for row in rows:
-                _count(outcome, row)
-                if row.error is None:
-                    known[row.input_hash] = row
+            rows = []
+            for item, timed in replies:
+                if isinstance(timed.reply, StopAsking):
+                    outcome.stopped = str(timed.reply)
+                else:
+                    rows.append(
+                        prediction_row(item.input_hash, item.representation, item.n_panels, predictor, timed)
+                    )
+                    outcome.predictor_calls += 1
+                    outcome.count(rows[-1])
+            if good := [row for row in rows if row.error is None]:
+                journal.append(*map(_journal_line, good))
+                known.update((row.input_hash, row) for row in good)
             progress(outcome.predictor_calls, len(pending))
 
         asker(predictor, pending, concurrency or predictor.concurrency, receive)
         fold(store, journal)
     return known
-
-
-def _count(outcome: Outcome, row: PredictionRow) -> None:
-    outcome.predictor_calls += 1
-    if row.error is not None:
-        outcome.failed += 1
-        outcome.errors[row.error] += 1
-        outcome.failures[row.input_hash] = row.error
-    elif row.cost is not None:
-        outcome.cost = (outcome.cost or 0.0) + row.cost
 
 
 def estimate(store: Store, plan: Plan, predictor: Predictor, *, fresh: bool = False) -> Outcome:
